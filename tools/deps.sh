@@ -2,7 +2,7 @@
 # Fetches what the build and the tests need into .deps/, pinned by deps/versions.env and deps/requirements-*.txt.
 #
 #   tools/deps.sh          build and test dependencies           (make deps)
-#   tools/deps.sh full     also Spark with its Iceberg jar       (make deps-full)
+#   tools/deps.sh full     also Spark with its Iceberg jar, and Clang for the fuzz targets   (make deps-full)
 #
 # Safe to run again and from several shells at once: a part whose stamp still matches its pins is left alone.
 set -euo pipefail
@@ -139,6 +139,7 @@ part duckdb-headers "$DEPS_RECIPE $DUCKDB_SDIST_VERSION $DUCKDB_SDIST_SHA256" \
   $deps/duckdb/include/duckdb.hpp get_duckdb_headers
 
 if [ "$mode" = full ]; then
+  install_apt clang-14 libclang-rt-14-dev
   command -v java >/dev/null || install_apt openjdk-17-jre-headless
   command -v mvn >/dev/null || install_apt maven
   part spark "$DEPS_RECIPE $(digest deps/requirements-spark.txt)" $deps/spark/bin/python get_spark

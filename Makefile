@@ -1,0 +1,72 @@
+# The commands of a working day. `make test` needs nothing prepared: it fetches, builds and tests.
+
+PRESET ?= dev
+JOBS ?= $(shell nproc)
+BUILD := build/$(PRESET)
+PYTHON := .deps/venv/bin/python
+CXX_FILES = git ls-files --cached --others --exclude-standard -- '*.h' '*.cc' | xargs -r ls -d 2>/dev/null
+
+# One build at a time per build folder: Ninja itself does not look.
+cmake_build = mkdir -p build && flock build/$(1).lock sh -c \
+  'cmake --preset $(1) --log-level=WARNING >/dev/null && cmake --build --preset $(1) -j $(JOBS)'
+
+.PHONY: help deps deps-full build demo test test-full test-long asan tsan bench format format-check lint clean
+
+help:
+	@echo 'make deps        fetch pinned dependencies into .deps (also done by the targets below)'
+	@echo 'make build       build PRESET=$(PRESET) into $(BUILD)'
+	@echo 'make demo        a first tour'
+	@echo 'make test        all suites of the tier "test", each with a time budget'
+	@echo 'make test-full   what needs Spark or takes longer'
+	@echo 'make test-long   the long simulation'
+	@echo 'make asan, tsan  the tier "test" in a sanitizer build'
+	@echo 'make bench       micro-benchmarks'
+	@echo 'make format      clang-format on our C++ files'
+	@echo 'make lint        include check, format check, clang-tidy'
+	@echo 'make clean       remove build/ (keeps .deps)'
+
+deps:
+	@tools/deps.sh
+
+deps-full:
+	@tools/deps.sh full
+
+build: deps
+	@$(call cmake_build,$(PRESET))
+
+demo: build
+	@TIMELAKE_BIN=$(CURDIR)/$(BUILD)/timelake tools/demo.sh
+
+test: build
+	@$(PYTHON) tools/run_tests.py tier=test build=$(BUILD)
+
+test-full: deps-full build
+	@$(PYTHON) tools/run_tests.py tier=full build=$(BUILD)
+
+test-long: build
+	@$(PYTHON) tools/run_tests.py tier=long build=$(BUILD)
+
+asan: deps
+	@$(call cmake_build,asan-ubsan)
+	@$(PYTHON) tools/run_tests.py tier=test build=build/asan-ubsan slack=6
+
+tsan: deps
+	@$(call cmake_build,tsan)
+	@$(PYTHON) tools/run_tests.py tier=test build=build/tsan slack=12
+
+bench: deps
+	@$(call cmake_build,bench)
+	@set -e; for program in build/bench/bench_*; do [ ! -x $$program ] || $$program; done
+
+format:
+	@$(CXX_FILES) | xargs -r clang-format-14 -i
+
+format-check:
+	@$(CXX_FILES) | xargs -r clang-format-14 --dry-run -Werror
+
+lint: build format-check
+	@$(PYTHON) tools/check_includes.py
+	@git ls-files -- 'src/*.cc' 'cli/*.cc' | xargs -r -P $(JOBS) -n 1 clang-tidy-14 -p $(BUILD) --quiet
+
+clean:
+	rm -rf build
