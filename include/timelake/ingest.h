@@ -1,0 +1,70 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <arrow/record_batch.h>
+#include <arrow/result.h>
+
+#include "timelake/lake.h"
+#include "timelake/table.h"
+
+namespace timelake {
+
+enum class FileFormat { kAuto, kParquet, kCsv, kTsv };
+
+struct ReadFilesOptions {
+  FileFormat format = FileFormat::kAuto;  // by suffix (.parquet .csv .tsv, each also .gz) and magic bytes
+  // Spellings of NULL besides the empty unquoted field; default: NA, N/A, null, NULL, Null.
+  std::optional<std::vector<std::string>> null_values;
+  std::string delimiter;                  // empty: ',' for CSV, tab for TSV
+  // Zone of naive times in text, an IANA name; empty: UTC, with a note in the log.
+  std::string time_zone;
+};
+
+struct ImportOptions {
+  ReadFilesOptions read;
+  AppendOptions append;                    // batch_id: "-<number>" is added when there are several commits
+  int64_t rows_per_commit = 10'000'000;    // 0: one commit per file
+  std::function<void(int64_t rows, int64_t bytes_done, int64_t bytes_total)> progress;
+};
+
+struct ImportResult {
+  int64_t rows = 0;
+  int64_t skipped = 0;
+  int64_t files = 0;    // data files
+  int64_t bytes = 0;
+  int64_t commits = 0;
+  int64_t duplicates = 0;  // commits whose batch id was known
+  int64_t version = 0;
+};
+
+// Files that `paths` name: files, folders (their files of one format, sorted), globs (sorted). A
+// path that matches nothing -> kNotFound.
+arrow::Result<std::vector<std::string>> ExpandFiles(const std::vector<std::string>& paths,
+                                                    FileFormat format = FileFormat::kAuto);
+
+// Schema of a file, types inferred from all of it: never a type that would lose a value.
+arrow::Result<std::shared_ptr<arrow::Schema>> InferSchema(const std::string& path,
+                                                          const ReadFilesOptions& options = {});
+
+// Appends files to a table, types as the table declares. A value that does not fit -> kInvalidArgument
+// naming file, line, column and text; nothing of that file is committed. `committed`, if given, says
+// what earlier commits of the same call hold, also after an error.
+arrow::Result<ImportResult> ImportFiles(Table& table, const std::vector<std::string>& files,
+                                        const ImportOptions& options = {},
+                                        ImportResult* committed = nullptr);
+
+// Creates the table from the first file's schema, then ImportFiles. A failure before anything was committed drops the
+// just created table.
+arrow::Result<ImportResult> CreateAndImport(Lake& lake, std::string_view name,
+                                            const std::vector<std::string>& files,
+                                            const TableOptions& table_options,
+                                            const ImportOptions& options = {},
+                                            ImportResult* committed = nullptr);
+
+}  // namespace timelake

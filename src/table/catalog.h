@@ -1,0 +1,46 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "table/contract.h"
+#include "table/env.h"
+#include "table/handle.h"
+#include "table/settings.h"
+
+namespace timelake::table {
+
+// The tables of one warehouse folder. Thread-safe. Handles are shared: opening a table twice gives the same handle, so
+// that what one use learnt of the newest version serves the next.
+class Catalog {
+ public:
+  Catalog(Env env, std::string root_key, SettingMap session_settings);
+
+  const Env& env() const { return env_; }
+  std::string location_uri() const;
+  const SettingMap& session_settings() const { return session_settings_; }
+
+  Result<std::vector<std::string>> Namespaces();                       // sorted
+  Result<std::vector<std::string>> Tables(const std::string& name_space);  // sorted, dropped ones left out
+
+  // The table's handle, refreshed to the newest version as a reader sees it. kNotFound (with a near name) when it is missing or dropped.
+  Result<std::shared_ptr<Handle>> Open(const TableName& name);
+
+  Result<std::shared_ptr<Handle>> Create(const TableName& name, const iceberg::Schema& schema,
+                                         const TableOptions& options);
+  Status Drop(const TableName& name, bool if_exists, bool purge);
+
+  // Key of the table folder.
+  std::string FolderOf(const TableName& name) const;
+
+ private:
+  Env env_;
+  std::string root_;
+  SettingMap session_settings_;
+  std::mutex mutex_;
+  std::map<std::string, std::shared_ptr<Handle>> handles_;  // by full name
+};
+
+}  // namespace timelake::table

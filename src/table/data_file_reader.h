@@ -1,0 +1,69 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <arrow/record_batch.h>
+
+#include "iceberg/manifest.h"
+#include "iceberg/schema.h"
+#include "table/env.h"
+
+namespace parquet {
+class FileMetaData;
+}
+
+namespace timelake::table {
+
+// Rows [begin, end) of one row group.
+struct RowRange {
+  int64_t begin = 0;
+  int64_t end = 0;
+};
+
+// Reads one Parquet data file as the columns of an Iceberg schema: matched by field id at every
+// depth (files without ids: by name, specification "Column Projection"), missing columns null, promoted types widened,
+// timestamps of other units converted exactly or refused. Emits Arrow types as
+// iceberg::ToArrow gives them. Parquet is the one kind of data file today; a second would be a
+// second implementation behind `OpenDataFile`. Not thread-safe; open one per thread (footers are shared through the cache).
+class DataFileReader {
+ public:
+  virtual ~DataFileReader() = default;
+
+  virtual int num_row_groups() const = 0;
+  virtual int64_t row_group_rows(int row_group) const = 0;
+  // Position in the file of the first row of a row group.
+  virtual int64_t row_group_offset(int row_group) const = 0;
+  virtual const parquet::FileMetaData& metadata() const = 0;
+
+  // Min and max of a primitive top-level column in a row group, serialised as iceberg::ToBytes;
+  // nullopt when the file does not say or must not be trusted (floats that may hold NaN).
+  struct Stats {
+    std::optional<std::string> min, max;
+    std::optional<int64_t> null_count;
+  };
+  virtual Stats row_group_stats(int row_group, int field_id) const = 0;
+
+  // Streams the given row groups. Batches have at most `batch_rows` rows and never cross a row group.
+  virtual Result<std::shared_ptr<arrow::RecordBatchReader>> Read(
+      const std::vector<int>& row_groups, int64_t batch_rows = 65536) = 0;
+};
+
+struct DataFileRequest {
+  std::string uri;
+  std::optional<int64_t> size;
+  // Columns wanted, top-level fields of the table's schema (nested types may be pruned by their ids).
+  std::vector<iceberg::Field> fields;
+  // Constant values for columns that are missing in the file: identity partition values.
+  std::vector<std::pair<int, iceberg::Value>> constants;
+  // Keep strings that the file stores in dictionaries as arrow dictionary arrays.
+  bool keep_dictionaries = false;
+};
+
+// kNotFound / kCorrupt / kIo name the file; kUnsupported for ORC and Avro data files.
+Result<std::unique_ptr<DataFileReader>> OpenDataFile(const Env& env, const DataFileRequest& request);
+
+}  // namespace timelake::table

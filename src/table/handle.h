@@ -1,0 +1,65 @@
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "iceberg/metadata.h"
+#include "store/object_store.h"
+#include "table/env.h"
+
+namespace timelake::table {
+
+inline constexpr int64_t kNever = std::numeric_limits<int64_t>::min();
+
+// One version of a table's metadata as it was read or written.
+struct Version {
+  int64_t number = 0;
+  std::shared_ptr<const iceberg::TableMetadata> metadata;
+  store::ObjectInfo info;            // the object that holds it
+  // Boot time read before the request that proved this version newest, or that wrote it; kNever:
+  // it was seen, but a newer one may have existed already.
+  int64_t proved_boot_us = kNever;
+
+  explicit operator bool() const { return metadata != nullptr; }
+};
+
+// A table as one process knows it: where it is and the newest version seen. Thread-safe; commits
+// through one handle run concurrently, each on its own copy of the version.
+class Handle {
+ public:
+  Handle(Env env, std::string name, std::string folder_key)
+      : env_(std::move(env)), name_(std::move(name)), folder_(std::move(folder_key)) {}
+
+  const Env& env() const { return env_; }
+  const std::string& name() const { return name_; }      // "namespace.table"
+  const std::string& folder() const { return folder_; }  // key, no trailing slash
+  std::string location() const { return store::UriOf(*env_.store, folder_); }
+
+  std::string VersionKey(int64_t number) const;
+  std::string HintKey() const;
+
+  Version known() const;
+  // Keeps `version` if it is newer than what is known, or the same with a later proof.
+  void Learn(const Version& version);
+  // Forgets the version (the table was dropped or replaced).
+  void Forget();
+
+  // Identity of the hint object that this process wrote last; for compare-and-swap without reading.
+  std::optional<std::string> hint_identity() const;
+  void set_hint_identity(std::optional<std::string> identity);
+
+ private:
+  Env env_;
+  std::string name_;
+  std::string folder_;
+  mutable std::mutex mutex_;
+  Version known_;
+  std::optional<std::string> hint_identity_;
+};
+
+}  // namespace timelake::table

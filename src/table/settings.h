@@ -1,0 +1,88 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+
+namespace timelake::table {
+
+// Where a setting may be given; bits of SettingDef::levels.
+enum SettingLevel : unsigned {
+  kAtCreate = 1,    // fixed when the table is created
+  kAtTable = 2,     // table property `timelake.<name>`
+  kAtSession = 4,   // LakeOptions::settings, SET
+  kAtCall = 8,      // per call
+  kManaged = 16,    // set by the library, never by hand
+};
+
+enum class SettingKind { kText, kBool, kInteger, kDuration, kChoice, kNames };
+
+struct SettingDef {
+  std::string_view name;           // without "timelake."; Iceberg's own ("write.…") in full
+  std::string_view default_value;  // as typed; "" means none
+  unsigned levels;
+  SettingKind kind;
+  int64_t min, max;                // kInteger: inclusive; kDuration: microseconds
+  std::string_view choices;        // kChoice: comma-separated
+  std::string_view description;
+  std::string_view property;       // full property key
+};
+
+// The registry: one row a setting, in the order of docs/settings.md.
+const std::vector<SettingDef>& Registry();
+
+// By name in any accepted spelling ("timelake." optional, '_' for '-'); null when unknown.
+const SettingDef* FindSetting(std::string_view name);
+
+// What a setting accepts, for people: "a duration from 1s", "1 .. 1000000", "zstd, lz4, ...".
+std::string AcceptedText(const SettingDef& def);
+
+// Checks one assignment at a level. kInvalidArgument: unknown name (with the nearest one), wrong level
+// ("... is fixed when the table is created"), or a value that is not accepted (with what is).
+// Returns the property key. A name with a dot that is not ours is a foreign property, allowed at table level unchecked.
+Result<std::string> CheckSetting(std::string_view name, std::string_view value, SettingLevel level);
+
+// Cross checks on a full property map (e.g. codec and level fit, delete-min-age <= metadata-min-age,
+// min-snapshots <= max-snapshots).
+Status CheckTogether(const std::map<std::string, std::string>& properties);
+
+// Settings in force for one operation, typed. Precedence: call, session, table property, default.
+// A stored table property that does not parse (another engine wrote it) falls back to the default
+// and is named in `warnings`; call and session values were checked before.
+struct Settings {
+  int64_t target_file_size_bytes = 0;
+  int64_t row_group_rows = 0;
+  int64_t data_page_rows = 0;
+  int64_t dictionary_page_bytes = 0;
+  std::string codec;                       // zstd, lz4, snappy, gzip, brotli, uncompressed
+  std::optional<int> codec_level;
+  std::string float_encoding;              // auto, dictionary, byte-stream-split
+  int64_t max_future_us = 0;
+  int64_t commit_timeout_us = 0;           // time budget of one commit's retries
+  int64_t metadata_min_age_us = 0;         // the "age" of the commit protocol
+  int64_t delete_min_age_us = 0;
+  int64_t snapshot_retention_us = 0;
+  int64_t min_snapshots = 0;
+  int64_t max_snapshots = 0;
+  int64_t keep_snapshots_until_ms = 0;     // 0: none
+  int64_t batch_id_retention_us = 0;
+  int64_t previous_versions_max = 0;       // write.metadata.previous-versions-max
+  int64_t manifest_target_bytes = 0;       // commit.manifest.target-size-bytes
+  bool shared = false;                     // timelake.shared
+  std::vector<std::string> warnings;
+};
+
+using SettingMap = std::map<std::string, std::string>;  // canonical names -> text
+
+Result<Settings> ResolveSettings(const std::map<std::string, std::string>& properties,
+                                 const SettingMap& session = {}, const SettingMap& call = {});
+
+// docs/settings.md.
+std::string SettingsMarkdown();
+
+}  // namespace timelake::table
