@@ -5,9 +5,19 @@ include(CMakePackageConfigHelpers)
 
 set(_package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/timelake")
 
-# The installed files look for their siblings next to themselves; Arrow and DuckDB come from the loader's path or from
-# CMAKE_INSTALL_RPATH, which whoever packages decides.
+# Libraries from .deps go next to libtimelake, so that the installed folder runs anywhere. Off for a Python wheel, which
+# finds Arrow in pyarrow and places DuckDB itself.
+option(TIMELAKE_INSTALL_DEPS "Install Arrow's and DuckDB's libraries too when they come from .deps" ON)
+
 if(TARGET timelake_shared)
+  if(TIMELAKE_INSTALL_DEPS)
+    foreach(_library IN ITEMS arrow parquet arrow_compute arrow_s3 duckdb)
+      get_target_property(_type timelake::${_library} TYPE)
+      if(_type STREQUAL "SHARED_LIBRARY")
+        install(FILES "$<TARGET_FILE:timelake::${_library}>" DESTINATION ${CMAKE_INSTALL_LIBDIR})
+      endif()
+    endforeach()
+  endif()
   set_property(TARGET timelake_shared APPEND PROPERTY INSTALL_RPATH "$ORIGIN")
   install(TARGETS timelake_shared EXPORT timelakeTargets
     LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
@@ -16,7 +26,7 @@ if(TARGET timelake_shared)
   write_basic_package_version_file("${PROJECT_BINARY_DIR}/timelakeConfigVersion.cmake" COMPATIBILITY SameMinorVersion)
   configure_file("${CMAKE_CURRENT_LIST_DIR}/timelakeConfig.cmake.in" "${PROJECT_BINARY_DIR}/timelakeConfig.cmake" @ONLY)
   install(FILES "${PROJECT_BINARY_DIR}/timelakeConfig.cmake" "${PROJECT_BINARY_DIR}/timelakeConfigVersion.cmake"
-    cmake/Arrow.cmake cmake/DuckDB.cmake DESTINATION ${_package_dir})
+    cmake/Arrow.cmake DESTINATION ${_package_dir})
 endif()
 if(TARGET timelake_cli)
   file(RELATIVE_PATH _bin_to_lib "/${CMAKE_INSTALL_BINDIR}" "/${CMAKE_INSTALL_LIBDIR}")

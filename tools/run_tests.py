@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 """Runs the test suites of one tier, each with a time budget.
 
     python tools/run_tests.py [tier=test|full|long] [build=build/dev] [only=NAME,...] [slack=FACTOR] [list=1]
@@ -79,7 +80,7 @@ def table(build):
             f"unit-{folder.name}", [build / f"test_{folder.name}"], UNIT_BUDGETS.get(folder.name, UNIT_BUDGET))
     add(exists("tests/regress/*.cc"), "regress", [build / "test_regress"], 60)
     add(exists("tests/sim/*.cc"), "sim", [build / "test_sim", "--seeds", "200"], 120)
-    add(exists("tests/sql/*.cc"), "sql", [build / "test_sql"], 120)
+    add(exists("tests/sql/*.cc"), "sql-cases", [build / "test_sql_cases"], 120)
     for name, budget in (("sql", 120), ("cli", 180), ("python", 180), ("interop", 240), ("crash", 120)):
         add(exists(f"tests/{name}/test_*.py", f"tests/{name}/*/test_*.py"),
             f"{name}-py" if name in ("sql", "python") else name,
