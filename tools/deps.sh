@@ -126,6 +126,7 @@ get_spark_jars() {
 mkdir -p $deps/stamps
 exec 9>$deps/lock
 flock 9
+trap 'rm -rf $deps/tmp.*' EXIT
 
 start=$SECONDS
 install_apt "${apt_packages[@]}"
