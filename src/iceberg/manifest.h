@@ -50,6 +50,9 @@ struct ManifestEntry {
   DataFile file;                                        // 2
 };
 
+// A count that a version 1 manifest list does not record. Such a manifest may hold anything.
+inline constexpr int64_t kUnknownCount = -1;
+
 struct FieldSummary {  // 508
   bool contains_null = false;                           // 509
   std::optional<bool> contains_nan;                     // 518
@@ -66,7 +69,7 @@ struct ManifestFile {
   int64_t sequence_number = 0;                          // 515
   int64_t min_sequence_number = 0;                      // 516
   int64_t added_snapshot_id = 0;                        // 503
-  int64_t added_files_count = 0;                        // 504
+  int64_t added_files_count = 0;                        // 504; this and the next: or kUnknownCount
   int64_t existing_files_count = 0;                     // 505
   int64_t deleted_files_count = 0;                      // 506
   int64_t added_rows_count = 0;                         // 512
