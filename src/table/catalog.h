@@ -1,6 +1,8 @@
 #pragma once
 
+#include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -32,10 +34,16 @@ class Catalog {
                                          const TableOptions& options);
   Status Drop(const TableName& name, bool if_exists, bool purge);
 
+  // Forgets the shared handle, e.g. after the table was found dropped or replaced.
+  void Evict(const TableName& name);
+
   // Key of the table folder.
   std::string FolderOf(const TableName& name) const;
 
  private:
+  std::shared_ptr<Handle> Shared(const TableName& name);
+  Status MissingTable(const TableName& name);
+
   Env env_;
   std::string root_;
   SettingMap session_settings_;

@@ -19,12 +19,18 @@ void Handle::Learn(const Version& version) {
   const bool later_proof = known_ && version.number == known_.number &&
                            version.proved_boot_us > known_.proved_boot_us;
   if (newer || later_proof) known_ = version;
+  if (table_uuid_.empty()) table_uuid_ = version.metadata->table_uuid;
 }
 
 void Handle::Forget() {
   std::lock_guard lock(mutex_);
   known_ = {};
   hint_identity_.reset();
+}
+
+std::string Handle::table_uuid() const {
+  std::lock_guard lock(mutex_);
+  return table_uuid_;
 }
 
 std::optional<std::string> Handle::hint_identity() const {

@@ -46,8 +46,11 @@ class Handle {
   Version known() const;
   // Keeps `version` if it is newer than what is known, or the same with a later proof.
   void Learn(const Version& version);
-  // Forgets the version (the table was dropped or replaced).
+  // Forgets the version (it was a dead fork); the table's uuid stays known, so that a table that was
+  // dropped and created again is not taken for the same.
   void Forget();
+  // Of the first version seen; empty while none was.
+  std::string table_uuid() const;
 
   // Identity of the hint object that this process wrote last; for compare-and-swap without reading.
   std::optional<std::string> hint_identity() const;
@@ -59,6 +62,7 @@ class Handle {
   std::string folder_;
   mutable std::mutex mutex_;
   Version known_;
+  std::string table_uuid_;
   std::optional<std::string> hint_identity_;
 };
 

@@ -1,6 +1,7 @@
 #include "table/load.h"
 
 #include "table/hint.h"
+#include "table/manifests.h"
 #include "table/versions.h"
 
 namespace timelake::table {
@@ -85,21 +86,22 @@ Result<std::optional<Version>> FindNewest(const Handle& handle, const Version& s
 }
 
 Result<Version> LoadNewest(Handle& handle) {
-  const Version known = handle.known();
-  TL_ASSIGN_OR_RAISE(auto found, FindNewest(handle, known));
+  const std::string uuid = handle.table_uuid();
+  const bool seen = !uuid.empty();
+  TL_ASSIGN_OR_RAISE(auto found, FindNewest(handle, handle.known()));
   if (!found) {
-    return NotFound(known ? "table {} was dropped or replaced: no version of it is left"
-                          : "table {} does not exist",
-                    handle.name());
+    return seen ? NotFound("table {} was dropped or replaced: no version of it is left",
+                           handle.name())
+                : NotFound("table {} does not exist", handle.name());
   }
   if (IsDropped(*found->metadata)) {
-    return NotFound(known ? "table {} was dropped or replaced" : "table {} does not exist (it was dropped)",
-                    handle.name());
+    return seen ? NotFound("table {} was dropped or replaced", handle.name())
+                : NotFound("table {} does not exist (it was dropped)", handle.name());
   }
-  const bool replaced = known && known.metadata->table_uuid != found->metadata->table_uuid;
+  const bool replaced = seen && uuid != found->metadata->table_uuid;
   if (replaced && handle.env().rules->uuid) {
     return NotFound("table {} was dropped or replaced: its table-uuid was {} and is now {}",
-                    handle.name(), known.metadata->table_uuid, found->metadata->table_uuid);
+                    handle.name(), uuid, found->metadata->table_uuid);
   }
   handle.Learn(*found);
   return *found;

@@ -23,12 +23,12 @@ enum SettingLevel : unsigned {
 enum class SettingKind { kText, kBool, kInteger, kDuration, kChoice, kNames };
 
 struct SettingDef {
-  std::string_view name;           // without "timelake."; Iceberg's own ("write.…") in full
+  std::string_view name;           // without "timelake."; Iceberg's own ("write....") in full
   std::string_view default_value;  // as typed; "" means none
   unsigned levels;
   SettingKind kind;
   int64_t min, max;                // kInteger: inclusive; kDuration: microseconds
-  std::string_view choices;        // kChoice: comma-separated
+  std::string_view choices;        // kChoice: comma-separated; kDuration: words taken instead
   std::string_view description;
   std::string_view property;       // full property key
 };
@@ -36,20 +36,32 @@ struct SettingDef {
 // The registry: one row a setting, in the order of docs/settings.md.
 const std::vector<SettingDef>& Registry();
 
-// By name in any accepted spelling ("timelake." optional, '_' for '-'); null when unknown.
+// By name in any accepted spelling ("timelake." optional, '_' for '-', lower case); null when
+// unknown.
 const SettingDef* FindSetting(std::string_view name);
 
 // What a setting accepts, for people: "a duration from 1s", "1 .. 1000000", "zstd, lz4, ...".
 std::string AcceptedText(const SettingDef& def);
 
-// Checks one assignment at a level. kInvalidArgument: unknown name (with the nearest one), wrong level
-// ("... is fixed when the table is created"), or a value that is not accepted (with what is).
-// Returns the property key. A name with a dot that is not ours is a foreign property, allowed at table level unchecked.
+// Checks one assignment at a level. kInvalidArgument: unknown name (with the nearest one), wrong
+// level ("... is fixed when the table is created"), or a value that is not accepted (with what is).
+// Returns the property key. kAtCreate takes settings of table level, too. A name with a dot that is
+// not ours is a foreign property: any text, at table level and at create only.
 Result<std::string> CheckSetting(std::string_view name, std::string_view value, SettingLevel level);
 
-// Cross checks on a full property map (e.g. codec and level fit, delete-min-age <= metadata-min-age,
-// min-snapshots <= max-snapshots).
+// The same for taking a property off a table; also for settings of other versions.
+Result<std::string> CheckUnset(std::string_view name);
+
+// The text to store of a checked value: durations in one unit ("36h", not "1d12h"), as the peer
+// reads no other form; the rest unchanged. `key` is what CheckSetting returned.
+std::string StoredValue(std::string_view key, std::string_view value);
+
+// Cross checks on a full property map (codec and level fit, delete-min-age <= metadata-min-age,
+// min-snapshots <= max-snapshots). Texts that do not parse are passed over: they fall back to
+// defaults.
 Status CheckTogether(const std::map<std::string, std::string>& properties);
+
+inline constexpr int64_t kNoMaxFuture = INT64_MAX;
 
 // Settings in force for one operation, typed. Precedence: call, session, table property, default.
 // A stored table property that does not parse (another engine wrote it) falls back to the default
@@ -60,9 +72,9 @@ struct Settings {
   int64_t data_page_rows = 0;
   int64_t dictionary_page_bytes = 0;
   std::string codec;                       // zstd, lz4, snappy, gzip, brotli, uncompressed
-  std::optional<int> codec_level;
+  std::optional<int> codec_level;          // set exactly when the codec has levels
   std::string float_encoding;              // auto, dictionary, byte-stream-split
-  int64_t max_future_us = 0;
+  int64_t max_future_us = 0;               // kNoMaxFuture: off (do not add it to a time)
   int64_t commit_timeout_us = 0;           // time budget of one commit's retries
   int64_t metadata_min_age_us = 0;         // the "age" of the commit protocol
   int64_t delete_min_age_us = 0;

@@ -1,0 +1,213 @@
+#include "table/append.h"
+
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "base/uuid.h"
+#include "iceberg/invariants.h"
+#include "table/batch_ids.h"
+#include "table/manifests.h"
+#include "table/merge_manifests.h"
+#include "table/next_metadata.h"
+#include "table/settings.h"
+#include "table/versions.h"
+
+namespace timelake::table {
+namespace {
+
+// An append whose data files are this old may meet an orphan clean-up that takes them for garbage.
+constexpr int64_t kMaxDataAgeUs = int64_t{36} * 3600 * 1'000'000;  // half of orphan-age (3 d)
+
+class AppendBuilder {
+ public:
+  AppendBuilder(Handle& handle, const AppendRequest& request)
+      : handle_(handle), env_(handle.env()), request_(request) {}
+
+  Result<BuildResult> Build(const Version& base, const std::set<int64_t>& created);
+
+  // Objects of this call that no attempt owns: the manifest of the new files.
+  const std::vector<std::string>& own_keys() const { return own_keys_; }
+
+ private:
+  Status WriteAddedManifest(const iceberg::TableMetadata& metadata);
+  Result<ManifestRows> NewRows(const Version& base, const iceberg::Snapshot& snapshot,
+                               Attempt* attempt);
+  Change Changes() const;
+
+  Handle& handle_;
+  const Env& env_;
+  const AppendRequest& request_;
+  bool checked_batch_id_ = false;
+  // The manifest of the new files: written once, since its entries inherit snapshot id and
+  // sequence number from the manifest list of whichever attempt wins.
+  std::optional<iceberg::ManifestHeader> header_;
+  std::vector<iceberg::ManifestEntry> entries_;
+  std::string manifest_key_;
+  int64_t manifest_length_ = 0;
+  bool stored_ = false;
+  std::vector<std::string> own_keys_;
+};
+
+Status AppendBuilder::WriteAddedManifest(const iceberg::TableMetadata& metadata) {
+  const iceberg::PartitionSpec* spec = iceberg::SpecById(metadata, request_.spec_id);
+  if (spec == nullptr) {
+    return Conflict("table {}: partition spec {} was removed while the rows were written",
+                    handle_.name(), request_.spec_id);
+  }
+  header_ = iceberg::ManifestHeader{*iceberg::CurrentSchema(metadata), *spec,
+                                    iceberg::ManifestContent::kData, iceberg::kFormatVersion};
+  for (const auto& file : request_.files) {
+    iceberg::ManifestEntry entry;
+    entry.status = iceberg::EntryStatus::kAdded;
+    entry.file = file;
+    entries_.push_back(std::move(entry));
+  }
+  TL_ASSIGN_OR_RAISE(auto bytes, iceberg::WriteManifest(*header_, entries_));
+  manifest_key_ = fmt::format("{}/metadata/{}-added-m.avro", handle_.folder(),
+                              FormatUuid(NewUuidV4(*env_.random)));
+  manifest_length_ = bytes->size();
+  own_keys_.push_back(manifest_key_);
+  TL_RETURN_NOT_OK(Retried(env_, [&] { return env_.store->Put(manifest_key_, bytes); }).status());
+  stored_ = true;
+  return Status::OK();
+}
+
+Change AppendBuilder::Changes() const {
+  Change change;
+  change.operation = "append";
+  std::set<std::vector<iceberg::Value>> partitions;
+  for (const auto& file : request_.files) {
+    change.added_files += 1;
+    change.added_records += file.record_count;
+    change.added_bytes += file.file_size_in_bytes;
+    partitions.insert(file.partition);
+  }
+  change.changed_partitions = static_cast<int64_t>(partitions.size());
+  return change;
+}
+
+Result<ManifestRows> AppendBuilder::NewRows(const Version& base, const iceberg::Snapshot& snapshot,
+                                            Attempt* attempt) {
+  ManifestRows rows;
+  if (const auto* head = iceberg::CurrentSnapshot(*base.metadata)) {
+    TL_ASSIGN_OR_RAISE(auto before, ReadRows(env_, *head));
+    rows = *before;
+  }
+  TL_ASSIGN_OR_RAISE(
+      auto merged, MergeSmallManifests(handle_, *base.metadata, std::move(rows),
+                                       snapshot.snapshot_id, snapshot.sequence_number));
+  rows = std::move(merged.rows);
+  for (auto& object : merged.objects) attempt->objects.push_back(std::move(object));
+  TL_ASSIGN_OR_RAISE(auto added,
+                     iceberg::DescribeManifest(*header_, entries_,
+                                               store::UriOf(*env_.store, manifest_key_),
+                                               manifest_length_, snapshot.snapshot_id,
+                                               snapshot.sequence_number));
+  rows.push_back(std::move(added));
+  return rows;
+}
+
+Result<BuildResult> AppendBuilder::Build(const Version& base, const std::set<int64_t>& created) {
+  const Rules& rules = *env_.rules;
+  const iceberg::TableMetadata& metadata = *base.metadata;
+  if (!request_.batch_id.empty() && rules.batch_ids && (rules.batch_each || !checked_batch_id_)) {
+    checked_batch_id_ = true;
+    if (auto hit = FindBatchId(env_, metadata, request_.batch_id)) {
+      const bool own = created.contains(hit->snapshot_id) && rules.batch_own;
+      return Settled{own ? Settled::Why::kOwnSnapshot : Settled::Why::kDuplicate,
+                     hit->snapshot_id, hit->rows};
+    }
+  }
+  if (env_.clock->BootMicros() - request_.started_boot_us >= kMaxDataAgeUs) {
+    return Conflict("table {}: the data files were written too long ago to be committed safely; "
+                    "append the rows again", handle_.name());
+  }
+  Attempt attempt;
+  if (!stored_) {
+    TL_RETURN_NOT_OK(WriteAddedManifest(metadata));
+    attempt.sync_too = request_.data_keys;
+    attempt.sync_too.push_back(manifest_key_);
+  }
+  attempt.metadata = Following(handle_, base);
+  const iceberg::Snapshot* parent = iceberg::CurrentSnapshot(metadata);
+  iceberg::Snapshot snapshot;
+  do {
+    snapshot.snapshot_id = NewSnapshotId(*env_.random);
+  } while (iceberg::SnapshotById(metadata, snapshot.snapshot_id) != nullptr);
+  if (parent) snapshot.parent_snapshot_id = parent->snapshot_id;
+  snapshot.sequence_number = metadata.last_sequence_number + 1;
+  snapshot.timestamp_ms = attempt.metadata.last_updated_ms;
+  snapshot.schema_id = metadata.current_schema_id;
+  snapshot.summary = Summarize(parent, Changes());
+  for (const auto& [key, value] : request_.summary) snapshot.summary.emplace(key, value);
+  if (!request_.batch_id.empty()) snapshot.summary[kBatchId] = request_.batch_id;
+
+  TL_ASSIGN_OR_RAISE(ManifestRows rows, NewRows(base, snapshot, &attempt));
+  const std::string list_key =
+      fmt::format("{}/metadata/snap-{}-{}.avro", handle_.folder(), snapshot.snapshot_id,
+                  FormatUuid(NewUuidV4(*env_.random)));
+  snapshot.manifest_list = store::UriOf(*env_.store, list_key);
+  TL_RETURN_NOT_OK(iceberg::CheckManifestList(snapshot, rows));
+  TL_ASSIGN_OR_RAISE(auto list, iceberg::WriteManifestList(
+                                    {snapshot.snapshot_id, snapshot.parent_snapshot_id,
+                                     snapshot.sequence_number}, rows));
+  attempt.objects.push_back({list_key, std::move(list)});
+
+  std::function<void()> remember_index;
+  if (request_.index) {
+    TL_ASSIGN_OR_RAISE(auto index, request_.index(base, snapshot.snapshot_id));
+    if (index) {
+      snapshot.summary[kLastValueIndex] = index->uri;
+      if (index->put) attempt.objects.push_back(std::move(*index->put));
+      remember_index = std::move(index->on_success);
+    }
+  }
+  if (IsShared(metadata)) attempt.metadata.properties[kShared] = "true";
+  attempt.snapshot_id = snapshot.snapshot_id;
+  attempt.on_success = [env = env_, uri = snapshot.manifest_list, rows = std::move(rows),
+                        remember_index] {
+    RememberRows(env, uri, rows);
+    if (remember_index) remember_index();
+  };
+  AddSnapshot(&attempt.metadata, std::move(snapshot));
+  return attempt;
+}
+
+}  // namespace
+
+Result<AppendOutcome> CommitAppend(Handle& handle, const AppendRequest& request,
+                                   const CommitOptions& options) {
+  AppendBuilder builder(handle, request);
+  auto committed = Commit(
+      handle,
+      [&](const Version& base, const std::set<int64_t>& created) {
+        return builder.Build(base, created);
+      },
+      options);
+  const bool failed = !committed.ok() && KindOf(committed.status()) != ErrorKind::kCommitUnknown;
+  const bool duplicate = committed.ok() && committed->settled &&
+                         committed->settled->why == Settled::Why::kDuplicate;
+  if (failed || duplicate) {
+    std::vector<std::string> keys = request.data_keys;
+    keys.insert(keys.end(), builder.own_keys().begin(), builder.own_keys().end());
+    const Env& env = handle.env();
+    Status status = Retried(env, [&] { return env.store->DeleteAll(keys); });
+    if (!status.ok()) {
+      env.Log(LogLevel::kInfo, handle.name() + ": data files left for orphan clean-up: " +
+                                   status.message());
+    }
+  }
+  TL_RETURN_NOT_OK(committed.status());
+  AppendOutcome outcome;
+  outcome.duplicate = duplicate;
+  if (duplicate) {
+    outcome.duplicate_rows = committed->settled->rows;
+    outcome.duplicate_snapshot = committed->settled->snapshot_id;
+  }
+  outcome.commit = std::move(*committed);
+  return outcome;
+}
+
+}  // namespace timelake::table

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <set>
+
+#include <arrow/buffer.h>
+
+#include "table/handle.h"
+
+namespace timelake::table {
+
+enum class ForkVerdict { kReal, kFork, kUnknown };
+
+struct ForkCheck {
+  const Handle& handle;
+  const Version& base;                 // vN that the commit was built on
+  int64_t number;                      // N + 1
+  const arrow::Buffer& bytes;          // what stands under that name
+  const std::set<int64_t>& created;    // snapshots of this call's attempts
+};
+
+// Step 4 of docs/commit-protocol.md, asked after the put's reply: whether v(N+1) is the table's
+// next version, or a name that had been freed. Never guesses: what cannot be learnt is kUnknown.
+ForkVerdict CheckFork(const ForkCheck& check);
+
+}  // namespace timelake::table

@@ -1,0 +1,16 @@
+#pragma once
+
+#include <memory>
+
+#include "table/catalog.h"
+
+namespace timelake::detail {
+
+// What a timelake::Lake points at.
+class LakeImpl {
+ public:
+  std::shared_ptr<table::Catalog> catalog;
+  std::string location;  // URI of the root
+};
+
+}  // namespace timelake::detail

@@ -1,0 +1,77 @@
+#include "table/reach.h"
+
+#include "table/batch_ids.h"
+#include "table/contract.h"
+#include "table/manifests.h"
+
+namespace timelake::table {
+namespace {
+
+Status AddKey(const Env& env, const std::string& uri, std::set<std::string>* keys) {
+  TL_ASSIGN_OR_RAISE(std::string key, store::KeyOf(*env.store, uri));
+  keys->insert(std::move(key));
+  return Status::OK();
+}
+
+bool Skippable(const Status& status, Reading reading) {
+  return reading == Reading::kSkipMissing && KindOf(status) == ErrorKind::kNotFound;
+}
+
+Status AddFilesOf(const Env& env, const iceberg::ManifestFile& row, Reading reading,
+                  std::set<std::string>* keys) {
+  auto manifest = ReadEntries(env, row);
+  if (!manifest.ok()) {
+    return Skippable(manifest.status(), reading) ? Status::OK() : manifest.status();
+  }
+  for (const auto& entry : (*manifest)->entries) {
+    if (entry.status == iceberg::EntryStatus::kDeleted) continue;
+    TL_RETURN_NOT_OK(AddKey(env, entry.file.file_path, keys));
+  }
+  return Status::OK();
+}
+
+}  // namespace
+
+Status AddReach(const Env& env, const iceberg::Snapshot& snapshot, Reading reading,
+                std::set<std::string>* keys) {
+  if (!snapshot.manifest_list.empty()) {
+    TL_RETURN_NOT_OK(AddKey(env, snapshot.manifest_list, keys));
+  }
+  if (auto it = snapshot.summary.find(kLastValueIndex); it != snapshot.summary.end()) {
+    TL_RETURN_NOT_OK(AddKey(env, it->second, keys));
+  }
+  auto rows = ReadRows(env, snapshot);
+  if (!rows.ok()) return Skippable(rows.status(), reading) ? Status::OK() : rows.status();
+  for (const auto& row : **rows) {
+    TL_RETURN_NOT_OK(AddKey(env, row.manifest_path, keys));
+    TL_RETURN_NOT_OK(AddFilesOf(env, row, reading, keys));
+  }
+  return Status::OK();
+}
+
+Result<std::set<std::string>> ReachOf(const Env& env, const iceberg::TableMetadata& metadata,
+                                      Reading reading) {
+  std::set<std::string> keys;
+  for (const auto& snapshot : metadata.snapshots) {
+    TL_RETURN_NOT_OK(AddReach(env, snapshot, reading, &keys));
+  }
+  if (auto log = BatchIdLogFile(metadata)) TL_RETURN_NOT_OK(AddKey(env, *log, &keys));
+  return keys;
+}
+
+Result<std::set<std::string>> DataFilesOf(const Env& env, const iceberg::TableMetadata& metadata) {
+  std::set<std::string> keys;
+  for (const auto& snapshot : metadata.snapshots) {
+    auto rows = ReadRows(env, snapshot);
+    if (!rows.ok()) {
+      if (Skippable(rows.status(), Reading::kSkipMissing)) continue;
+      return rows.status();
+    }
+    for (const auto& row : **rows) {
+      TL_RETURN_NOT_OK(AddFilesOf(env, row, Reading::kSkipMissing, &keys));
+    }
+  }
+  return keys;
+}
+
+}  // namespace timelake::table
