@@ -34,8 +34,8 @@ inline constexpr char kDefaultIngestTimeColumn[] = "_ingest_ts";
 
 // What makes a table a time-series table, resolved against its current schema.
 struct Contract {
-  std::optional<int> time_id;          // field id; nullopt: a plain table
-  std::vector<int> key_ids;            // series key columns, in order
+  std::optional<int> time_id;  // field id; nullopt: a plain table
+  std::vector<int> key_ids;    // series key columns, in order
   std::vector<std::string> key_names;
   std::string time_name;
   std::optional<Chunk> chunk;
@@ -48,15 +48,16 @@ struct Contract {
 };
 
 // kCorrupt when a named column is missing or not a timestamp; kUnsupported when
-// `timelake.format-version` is newer than ours (names both versions).
+// `timelake.format-version` is newer than ours (names both versions). A column that has been
+// renamed since is found by its id. A retention that does not parse counts as none.
 Result<Contract> ReadContract(const iceberg::TableMetadata& metadata);
 
 std::string_view ChunkName(Chunk chunk);
 Result<Chunk> ParseChunk(std::string_view text);
 
 // Metadata of v1 of a new table: fresh field ids, time column (and ingest time) required, partition
-// field `<time>_<chunk>` id 1000, sort order 1 = (key..., time), properties. Pure. Errors name the column, what was given
-// and what is accepted.
+// field `<time>_<chunk>` id 1000, sort order 1 = (key..., time), properties. Pure. Errors name the
+// column, what was given and what is accepted.
 Result<iceberg::TableMetadata> NewTableMetadata(const iceberg::Schema& schema,
                                                 const TableOptions& options,
                                                 const std::string& location_uri,

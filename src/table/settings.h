@@ -13,11 +13,11 @@ namespace timelake::table {
 
 // Where a setting may be given; bits of SettingDef::levels.
 enum SettingLevel : unsigned {
-  kAtCreate = 1,    // fixed when the table is created
-  kAtTable = 2,     // table property `timelake.<name>`
-  kAtSession = 4,   // LakeOptions::settings, SET
-  kAtCall = 8,      // per call
-  kManaged = 16,    // set by the library, never by hand
+  kAtCreate = 1,   // fixed when the table is created
+  kAtTable = 2,    // table property `timelake.<name>`
+  kAtSession = 4,  // LakeOptions::settings, SET
+  kAtCall = 8,     // per call
+  kManaged = 16,   // set by the library, never by hand
 };
 
 enum class SettingKind { kText, kBool, kInteger, kDuration, kChoice, kNames };
@@ -27,10 +27,10 @@ struct SettingDef {
   std::string_view default_value;  // as typed; "" means none
   unsigned levels;
   SettingKind kind;
-  int64_t min, max;                // kInteger: inclusive; kDuration: microseconds
-  std::string_view choices;        // kChoice: comma-separated; kDuration: words taken instead
+  int64_t min, max;          // kInteger: inclusive; kDuration: microseconds
+  std::string_view choices;  // kChoice: comma-separated; kDuration: words taken instead
   std::string_view description;
-  std::string_view property;       // full property key
+  std::string_view property;  // full property key
 };
 
 // The registry: one row a setting, in the order of docs/settings.md.
@@ -57,8 +57,8 @@ Result<std::string> CheckUnset(std::string_view name);
 std::string StoredValue(std::string_view key, std::string_view value);
 
 // Cross checks on a full property map (codec and level fit, delete-min-age <= metadata-min-age,
-// min-snapshots <= max-snapshots). Texts that do not parse are passed over: they fall back to
-// defaults.
+// min-snapshots <= max-snapshots, retention needs a time column). Texts that do not parse are
+// passed over: they fall back to defaults.
 Status CheckTogether(const std::map<std::string, std::string>& properties);
 
 inline constexpr int64_t kNoMaxFuture = INT64_MAX;
@@ -71,21 +71,21 @@ struct Settings {
   int64_t row_group_rows = 0;
   int64_t data_page_rows = 0;
   int64_t dictionary_page_bytes = 0;
-  std::string codec;                       // zstd, lz4, snappy, gzip, brotli, uncompressed
-  std::optional<int> codec_level;          // set exactly when the codec has levels
-  std::string float_encoding;              // auto, dictionary, byte-stream-split
-  int64_t max_future_us = 0;               // kNoMaxFuture: off (do not add it to a time)
-  int64_t commit_timeout_us = 0;           // time budget of one commit's retries
-  int64_t metadata_min_age_us = 0;         // the "age" of the commit protocol
+  std::string codec;                // zstd, lz4, snappy, gzip, brotli, uncompressed
+  std::optional<int> codec_level;   // set exactly when the codec has levels
+  std::string float_encoding;       // auto, dictionary, byte-stream-split
+  int64_t max_future_us = 0;        // kNoMaxFuture: off (do not add it to a time)
+  int64_t commit_timeout_us = 0;    // time budget of one commit's retries
+  int64_t metadata_min_age_us = 0;  // the "age" of the commit protocol
   int64_t delete_min_age_us = 0;
   int64_t snapshot_retention_us = 0;
   int64_t min_snapshots = 0;
   int64_t max_snapshots = 0;
-  int64_t keep_snapshots_until_ms = 0;     // 0: none
+  int64_t keep_snapshots_until_ms = 0;  // 0: none
   int64_t batch_id_retention_us = 0;
-  int64_t previous_versions_max = 0;       // write.metadata.previous-versions-max
-  int64_t manifest_target_bytes = 0;       // commit.manifest.target-size-bytes
-  bool shared = false;                     // timelake.shared
+  int64_t previous_versions_max = 0;  // write.metadata.previous-versions-max
+  int64_t manifest_target_bytes = 0;  // commit.manifest.target-size-bytes
+  bool shared = false;                // timelake.shared
   std::vector<std::string> warnings;
 };
 

@@ -1,0 +1,285 @@
+#include <algorithm>
+#include <set>
+
+#include "base/text.h"
+#include "base/utf8.h"
+#include "table/contract.h"
+#include "table/settings.h"
+#include "timelake/version.h"
+
+// Version 1 of a table. What is decided here stays: ids, names and orders are never changed later.
+
+namespace timelake::table {
+namespace {
+
+using iceberg::Field;
+using iceberg::Schema;
+using iceberg::TableMetadata;
+using iceberg::TransformKind;
+using iceberg::Type;
+using iceberg::TypeId;
+
+constexpr size_t kMaxFolderName = 255;  // bytes, of every file system that we know
+constexpr size_t kMaxLabel = 20;        // "=-290308-12-31-23" and some room
+
+bool IsTimestamp(const Type& type) {
+  return type.id == TypeId::kTimestamp || type.id == TypeId::kTimestamptz;
+}
+
+Status CheckName(const std::string& name, std::string_view parent) {
+  const std::string of = parent.empty() ? "" : fmt::format(" in column {}", Quote(parent));
+  if (name.empty()) return InvalidArgument("a column{} has no name", of);
+  if (!IsValidUtf8(name)) {
+    return InvalidArgument("column name {}{} is not valid UTF-8", Quote(name), of);
+  }
+  const bool control = std::any_of(name.begin(), name.end(), [](char c) {
+    return static_cast<unsigned char>(c) < 0x20 || c == 0x7F;
+  });
+  if (!control) return Status::OK();
+  return InvalidArgument("column name {}{} has control characters", Quote(name), of);
+}
+
+// Names that SQL can tell apart: DuckDB, Spark and others ignore case.
+Status CheckNames(const std::vector<Field>& fields, std::string_view parent) {
+  std::map<std::string, std::string_view> seen;
+  for (const Field& field : fields) {
+    TL_RETURN_NOT_OK(CheckName(field.name, parent));
+    const auto [other, inserted] = seen.emplace(ToLowerAscii(field.name), field.name);
+    if (!inserted && other->second == field.name) {
+      return InvalidArgument("column {} is there twice", Quote(field.name));
+    }
+    if (!inserted) {
+      return InvalidArgument("columns {} and {} differ only in case, which SQL ignores",
+                             Quote(other->second), Quote(field.name));
+    }
+    TL_RETURN_NOT_OK(CheckNames(field.type.fields, parent.empty() ? field.name : parent));
+  }
+  return Status::OK();
+}
+
+Status NotInSchema(const Schema& schema, std::string_view what, std::string_view name) {
+  std::vector<std::string> names = iceberg::FieldNames(schema);
+  if (const auto near = NearestName(name, names)) {
+    return InvalidArgument("{} {} is not in the schema; did you mean {}?", what, Quote(name),
+                           Quote(*near));
+  }
+  constexpr size_t kShown = 20;
+  const bool more = names.size() > kShown;
+  if (more) names.resize(kShown);
+  return InvalidArgument("{} {} is not in the schema ({}{})", what, Quote(name), Join(names, ", "),
+                         more ? ", ..." : "");
+}
+
+// Without a time column, everything else of the contract has nothing to stand on.
+Status CheckPlain(const TableOptions& options) {
+  const auto needs_time = [](std::string_view what) {
+    return InvalidArgument("{} requires a time column (time_column)", what);
+  };
+  if (!options.series_key.empty()) return needs_time("series key (series_key)");
+  if (options.dedup.value_or(false)) return needs_time("dedup");
+  if (!options.retention.empty()) return needs_time("retention");
+  if (options.ingest_time) return needs_time("ingest_time");
+  return Status::OK();
+}
+
+Status CheckPartitionName(const Schema& schema, const std::string& time,
+                          const std::string& partition) {
+  // Iceberg lets only identity partitions share a name with a column.
+  if (iceberg::FindField(schema, partition) != nullptr) {
+    return InvalidArgument(
+        "column {} has the name of the partition field of time column {}; rename the column or "
+        "choose another chunk interval",
+        Quote(partition), Quote(time));
+  }
+  if (PercentEncodeForm(partition).size() + kMaxLabel > kMaxFolderName) {
+    return InvalidArgument(
+        "time column {} is too long: it names the partition folders, and with {} bytes at most {} "
+        "can stand there (URL-encoded)",
+        Quote(time), PercentEncodeForm(time).size(), kMaxFolderName - kMaxLabel - 6);
+  }
+  return Status::OK();
+}
+
+Status CheckSeriesKey(const Schema& schema, const TableOptions& options) {
+  std::set<std::string_view> seen;
+  for (const std::string& name : options.series_key) {
+    const Field* field = iceberg::FindField(schema, name);
+    if (field == nullptr) return NotInSchema(schema, "series key column", name);
+    if (name == options.time_column) {
+      return InvalidArgument("series key column {} is the time column", Quote(name));
+    }
+    if (options.ingest_time && name == kDefaultIngestTimeColumn) {
+      return InvalidArgument("series key column {} is the ingest time column", Quote(name));
+    }
+    if (!field->type.is_primitive()) {
+      return InvalidArgument("series key column {} must be of a primitive type, got {}",
+                             Quote(name), iceberg::TypeName(field->type));
+    }
+    if (!seen.insert(name).second) {
+      return InvalidArgument("series key column {} is given twice", Quote(name));
+    }
+  }
+  return Status::OK();
+}
+
+Status CheckTimeSeries(const Schema& schema, const TableOptions& options) {
+  const Field* time = iceberg::FindField(schema, options.time_column);
+  if (time == nullptr) return NotInSchema(schema, "time column", options.time_column);
+  if (!IsTimestamp(time->type)) {
+    return InvalidArgument("time column {} must be a timestamp or timestamptz, got {}",
+                           Quote(time->name), iceberg::TypeName(time->type));
+  }
+  if (ChunkName(options.chunk).empty()) {
+    return InvalidArgument("chunk interval must be hour, day or month, got number {}",
+                           static_cast<int>(options.chunk));
+  }
+  TL_RETURN_NOT_OK(CheckPartitionName(schema, time->name,
+                                      fmt::format("{}_{}", time->name, ChunkName(options.chunk))));
+  return CheckSeriesKey(schema, options);
+}
+
+// `_ingest_ts` as appends fill it; a column of that name is taken if it can hold the time.
+Status AddIngestTime(const TableOptions& options, Schema* schema) {
+  if (!options.ingest_time) return Status::OK();
+  const std::string name = kDefaultIngestTimeColumn;
+  if (options.time_column == name) {
+    return InvalidArgument("ingest_time: the ingest time column {} is the time column",
+                           Quote(name));
+  }
+  for (Field& field : schema->fields) {
+    if (ToLowerAscii(field.name) != name) continue;
+    if (field.name != name || field.type.id != TypeId::kTimestamptz) {
+      return InvalidArgument("ingest_time: column {} must be {} of type timestamptz, got {}",
+                             Quote(field.name), Quote(name), iceberg::TypeName(field.type));
+    }
+    field.required = true;
+    return Status::OK();
+  }
+  Field field;
+  field.name = name;
+  field.required = true;
+  field.type.id = TypeId::kTimestamptz;
+  schema->fields.push_back(std::move(field));
+  return Status::OK();
+}
+
+Result<Schema> FinalSchema(const Schema& given, const TableOptions& options) {
+  if (given.fields.empty()) return InvalidArgument("the schema has no columns");
+  Schema schema = given;
+  TL_RETURN_NOT_OK(CheckNames(schema.fields, ""));
+  if (options.time_column.empty()) {
+    TL_RETURN_NOT_OK(CheckPlain(options));
+  } else {
+    TL_RETURN_NOT_OK(AddIngestTime(options, &schema));
+    TL_RETURN_NOT_OK(CheckTimeSeries(schema, options));
+  }
+  for (Field& field : schema.fields) {
+    if (field.name == options.time_column) field.required = true;
+  }
+  schema = iceberg::AssignFreshIds(schema);
+  schema.schema_id = 0;
+  TL_RETURN_NOT_OK(iceberg::ValidateSchema(schema));
+  return schema;
+}
+
+TransformKind TransformOf(Chunk chunk) {
+  switch (chunk) {
+    case Chunk::kHour: return TransformKind::kHour;
+    case Chunk::kDay: return TransformKind::kDay;
+    case Chunk::kMonth: return TransformKind::kMonth;
+  }
+  return TransformKind::kUnknown;
+}
+
+void SetSpecAndOrder(const TableOptions& options, TableMetadata* metadata) {
+  iceberg::PartitionSpec spec;
+  iceberg::SortOrder order;
+  if (!options.time_column.empty()) {
+    const Schema& schema = metadata->schemas[0];
+    const auto id = [&](const std::string& name) { return iceberg::FindField(schema, name)->id; };
+    iceberg::PartitionField field;
+    field.source_id = id(options.time_column);
+    field.field_id = iceberg::kFirstPartitionFieldId;
+    field.name = fmt::format("{}_{}", options.time_column, ChunkName(options.chunk));
+    field.transform.kind = TransformOf(options.chunk);
+    field.transform.text = ChunkName(options.chunk);
+    spec.fields.push_back(std::move(field));
+    metadata->last_partition_id = iceberg::kFirstPartitionFieldId;
+    order.order_id = 1;
+    std::vector<std::string> columns = options.series_key;
+    columns.push_back(options.time_column);
+    for (const std::string& column : columns) {
+      iceberg::SortField sort;  // ascending, nulls first
+      sort.source_id = id(column);
+      sort.transform.text = "identity";
+      order.fields.push_back(std::move(sort));
+    }
+  }
+  metadata->default_sort_order_id = order.order_id;
+  metadata->partition_specs.push_back(std::move(spec));
+  metadata->sort_orders.push_back(std::move(order));
+}
+
+Status AddUserProperties(const TableOptions& options,
+                         std::map<std::string, std::string>* properties) {
+  std::set<std::string> given;
+  for (const auto& [name, value] : options.properties) {
+    TL_ASSIGN_OR_RAISE(const std::string key, CheckSetting(name, value, kAtTable));
+    if (!given.insert(key).second) {
+      return InvalidArgument("setting {} is given twice, in two spellings", Quote(name));
+    }
+    if (key == kRetention && !options.retention.empty()) {
+      return InvalidArgument("retention is given twice, as an option and as the property {}",
+                             Quote(name));
+    }
+    (*properties)[key] = StoredValue(key, value);
+  }
+  return CheckTogether(*properties);
+}
+
+Result<std::map<std::string, std::string>> Properties(const TableOptions& options,
+                                                      const std::string& commit_id) {
+  std::map<std::string, std::string> properties = {
+      {kFormatVersion, kTableFormatVersion},
+      {kWriter, fmt::format("timelake-cpp {}", kVersion)},
+      {kCommitId, commit_id},
+      {"write.format.default", "parquet"},
+      {"write.parquet.compression-codec", "zstd"},
+      // Iceberg's own default of 100 makes every metadata file longer.
+      {"write.metadata.previous-versions-max", "20"},
+  };
+  if (!options.time_column.empty()) {
+    properties[kTimeColumn] = options.time_column;
+    if (!options.series_key.empty()) properties[kSeriesKey] = JoinNames(options.series_key);
+    properties[kChunkInterval] = ChunkName(options.chunk);
+    properties[kDedup] = options.dedup.value_or(!options.series_key.empty()) ? "true" : "false";
+    if (options.ingest_time) properties[kIngestTimeColumn] = kDefaultIngestTimeColumn;
+  }
+  if (!options.retention.empty()) {
+    TL_RETURN_NOT_OK(CheckSetting("retention", options.retention, kAtCreate).status());
+    properties[kRetention] = StoredValue(kRetention, options.retention);
+  }
+  TL_RETURN_NOT_OK(AddUserProperties(options, &properties));
+  return properties;
+}
+
+}  // namespace
+
+Result<TableMetadata> NewTableMetadata(const Schema& schema, const TableOptions& options,
+                                       const std::string& location_uri,
+                                       const std::string& table_uuid, const std::string& commit_id,
+                                       int64_t now_ms) {
+  TableMetadata metadata;
+  TL_ASSIGN_OR_RAISE(Schema final_schema, FinalSchema(schema, options));
+  TL_ASSIGN_OR_RAISE(metadata.properties, Properties(options, commit_id));
+  metadata.table_uuid = table_uuid;
+  metadata.location = location_uri;
+  while (metadata.location.ends_with('/')) metadata.location.pop_back();
+  metadata.last_updated_ms = now_ms;
+  metadata.last_column_id = iceberg::HighestFieldId(final_schema);
+  metadata.schemas.push_back(std::move(final_schema));
+  SetSpecAndOrder(options, &metadata);
+  return metadata;
+}
+
+}  // namespace timelake::table
