@@ -1,0 +1,56 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include <arrow/record_batch.h>
+
+#include "iceberg/metadata.h"
+#include "scan/scan.h"
+#include "table/env.h"
+
+namespace timelake::scan {
+
+// The rows of one data file that its delete files delete. Immutable, so shared by the file's
+// morsels; what was read from delete files is cached.
+class FileDeletes {
+ public:
+  // kUnsupported naming the file for delete files other than Parquet, and for equality
+  // deletes on nested columns.
+  static Result<std::shared_ptr<const FileDeletes>> Load(const table::Env& env,
+                                                         const iceberg::TableMetadata& metadata,
+                                                         const iceberg::Schema& schema,
+                                                         const ScanFile& file);
+
+  bool empty() const { return positions_.empty() && equalities_.empty(); }
+
+  // Columns that equality deletes compare, each once.
+  const std::vector<iceberg::Field>& columns() const { return columns_; }
+
+  // Whether each row of a batch stays; null when all do. `position` is the first row's in the
+  // file; `columns()[i]` is the batch's column `places[i]`.
+  Result<std::shared_ptr<arrow::BooleanArray>> Survivors(const arrow::RecordBatch& batch,
+                                                         int64_t position,
+                                                         const std::vector<int>& places) const;
+
+ private:
+  using Keys = std::unordered_set<std::string>;
+  // Equality deletes over one list of columns.
+  struct Equality {
+    std::vector<int> ids;
+    std::vector<size_t> columns;  // in columns_
+    std::vector<std::shared_ptr<const Keys>> deleted;
+  };
+
+  Status AddPositions(const table::Env& env, const ScanFile& file);
+  Status AddEquality(const table::Env& env, const iceberg::TableMetadata& metadata,
+                     const iceberg::Schema& schema, const iceberg::DataFile& deletes);
+
+  std::vector<int64_t> positions_;  // ascending, each once
+  std::vector<Equality> equalities_;
+  std::vector<iceberg::Field> columns_;
+};
+
+}  // namespace timelake::scan
