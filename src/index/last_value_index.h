@@ -36,6 +36,10 @@ Result<std::shared_ptr<arrow::Buffer>> Encode(const std::shared_ptr<arrow::Recor
 Result<std::shared_ptr<arrow::RecordBatch>> Read(const table::Env& env, const std::string& uri,
                                                  const iceberg::Schema& schema);
 
+// Keeps an index that was just written, so that the next append of this process reads nothing.
+void Remember(const table::Env& env, const std::string& uri,
+              const std::shared_ptr<arrow::RecordBatch>& rows);
+
 // The index that holds at `snapshot`: its own if the summary names one, else an ancestor's extended by the
 // files that append- and replace-only snapshots added since (at most `max_bytes` of them). nullopt: no index
 // (missing, unreadable, too much to read): the caller scans; the reason is logged.

@@ -19,7 +19,11 @@ Result<CommitResult> CommitProperties(
     } else {
       TL_ASSIGN_OR_RAISE(key, CheckUnset(name));
     }
-    checked[key] = value;
+    if (value) {
+      checked[key] = StoredValue(key, *value);
+    } else {
+      checked[key] = std::nullopt;
+    }
   }
   return Commit(
       handle,

@@ -48,7 +48,7 @@ class CommitRun {
 
   Status Load();
   Result<Done> SettleOpen();
-  Result<Done> BuildAndSend();
+  Result<Done> BuildAndSend(bool newest);
   Result<Done> Send(const SentPtr& sent);
   Result<Done> AfterWin(const SentPtr& sent, store::ObjectInfo info, int64_t put_boot_us);
   Result<Done> Judge(const SentPtr& sent, const store::ObjectInfo& info, int64_t put_boot_us);
@@ -254,10 +254,13 @@ Result<CommitRun::Done> CommitRun::SettleOpen() {
   return Done();
 }
 
-Result<CommitRun::Done> CommitRun::BuildAndSend() {
+// `newest`: the base was just proved newest. What a builder settles on an older base (a duplicate,
+// nothing to do) may have been undone since, e.g. by a rollback: then it is asked again after a load.
+Result<CommitRun::Done> CommitRun::BuildAndSend(bool newest) {
   auto built = build_(base_, created_);
   if (!built.ok()) return GiveUp(built.status());
   if (auto* settled = std::get_if<Settled>(&*built)) {
+    if (!newest) return Done();
     CommitResult result;
     result.version = base_;
     result.attempts = attempts_;
@@ -283,6 +286,7 @@ Result<CommitRun::Done> CommitRun::BuildAndSend() {
     Discard(sent->keys);
     return GiveUp(ready);
   }
+  ++attempts_;
   sent->bytes = arrow::Buffer::FromString(iceberg::WriteMetadata(attempt.metadata));
   open_.push_back(sent);
   return Send(sent);
@@ -290,7 +294,7 @@ Result<CommitRun::Done> CommitRun::BuildAndSend() {
 
 Result<CommitResult> CommitRun::Run() {
   if (!options_.on_tombstone) base_ = handle_.known();
-  bool fresh = base_ && !IsDropped(*base_.metadata);
+  bool fresh = base_ && !IsDropped(*base_.metadata);  // known, but not looked for in this call
   while (true) {
     if (options_.cancelled && options_.cancelled()) {
       return GiveUp(MakeError(ErrorKind::kCancelled, "cancelled; nothing was committed"));
@@ -309,14 +313,15 @@ Result<CommitResult> CommitRun::Run() {
       if (done) return std::move(*done);
       if (!base_) continue;  // a dead fork was deleted
     }
+    const bool newest = !fresh;
     fresh = false;
-    ++attempts_;
     if (open_.empty() || !env_.rules->own_name) {
-      TL_ASSIGN_OR_RAISE(Done done, BuildAndSend());
+      TL_ASSIGN_OR_RAISE(Done done, BuildAndSend(newest));
       if (done) return std::move(*done);
       continue;
     }
     const SentPtr sent = open_.back();
+    ++attempts_;
     if (Old(*sent)) return Unknown("an attempt could not be settled in time");
     if (sent->number() != base_.number + 1) continue;
     TL_ASSIGN_OR_RAISE(Done done, Send(sent));

@@ -1,0 +1,177 @@
+#include "api/append.h"
+
+#include <fmt/format.h>
+
+#include "base/uuid.h"
+#include "index/last_value_index.h"
+#include "table/append.h"
+#include "table/load.h"
+#include "write/write.h"
+
+namespace timelake::api {
+namespace {
+
+using table::Contract;
+using table::Handle;
+using table::Settings;
+using table::Version;
+
+Result<table::SettingMap> CheckCallSettings(const std::map<std::string, std::string>& settings) {
+  table::SettingMap checked;
+  for (const auto& [name, value] : settings) {
+    TL_ASSIGN_OR_RAISE(std::string key, table::CheckSetting(name, value, table::kAtCall));
+    checked[std::string(table::FindSetting(name)->name)] = value;
+  }
+  return checked;
+}
+
+Status CheckSummaryKeys(const std::map<std::string, std::string>& properties) {
+  for (const auto& [key, value] : properties) {
+    if (key.starts_with("timelake.") || key == "operation") {
+      return InvalidArgument("the snapshot property {} is set by the library, not by hand", key);
+    }
+  }
+  return Status::OK();
+}
+
+// A table may be written only with a spec and order that we understand.
+Status CheckWritable(const Handle& handle, const iceberg::TableMetadata& metadata) {
+  const auto* spec = iceberg::DefaultSpec(metadata);
+  for (const auto& field : spec->fields) {
+    if (field.transform.kind == iceberg::TransformKind::kUnknown) {
+      return Unsupported("table {} is partitioned by {}, which this version cannot write",
+                         handle.name(), field.transform.text);
+    }
+  }
+  TL_ASSIGN_OR_RAISE(std::string recorded, store::KeyOf(*handle.env().store, metadata.location));
+  if (recorded != handle.folder()) {
+    return Unsupported("table {} was moved: it records its location as {} but lies in {}; it can be "
+                       "read here, not written",
+                       handle.name(), metadata.location, handle.location());
+  }
+  return Status::OK();
+}
+
+write::Target TargetOf(const Handle& handle, const iceberg::TableMetadata& metadata,
+                       Contract contract, Settings settings) {
+  write::Target target;
+  target.table_name = handle.name();
+  target.location_uri = metadata.location;
+  target.schema = *iceberg::CurrentSchema(metadata);
+  target.spec = *iceberg::DefaultSpec(metadata);
+  if (const auto* order = iceberg::DefaultSortOrder(metadata)) target.order = *order;
+  target.contract = std::move(contract);
+  target.settings = std::move(settings);
+  return target;
+}
+
+// Extends the base's index by the newest rows of this append; memory of both is kept in the cache,
+// so that the next append of this process reads nothing.
+class IndexExtender {
+ public:
+  IndexExtender(Handle& handle, std::shared_ptr<arrow::RecordBatch> newest, iceberg::Schema schema)
+      : handle_(handle), newest_(std::move(newest)), schema_(std::move(schema)) {}
+
+  Result<std::optional<table::IndexObject>> operator()(const Version& base, int64_t snapshot_id) {
+    const table::Env& env = handle_.env();
+    const auto& metadata = *base.metadata;
+    // The rows were aligned to another schema than the one now current: no index for this snapshot;
+    // a later append builds it again from the files.
+    if (!iceberg::SameFields(schema_, *iceberg::CurrentSchema(metadata))) return std::nullopt;
+    TL_ASSIGN_OR_RAISE(Contract contract, table::ReadContract(metadata));
+    std::shared_ptr<arrow::RecordBatch> rows = newest_;
+    if (const auto* head = iceberg::CurrentSnapshot(metadata)) {
+      TL_ASSIGN_OR_RAISE(auto older, index::ValidAt(env, metadata, *head, contract));
+      if (!older) {
+        env.Metric("index.miss");
+        return std::nullopt;
+      }
+      TL_ASSIGN_OR_RAISE(rows, index::Merge(*older, newest_, schema_, contract));
+    }
+    TL_ASSIGN_OR_RAISE(auto bytes, index::Encode(rows, schema_));
+    const std::string key = fmt::format("{}/metadata/lvi-{}-{}.parquet", handle_.folder(), snapshot_id,
+                                        FormatUuid(NewUuidV4(*env.random)));
+    table::IndexObject object;
+    object.uri = store::UriOf(*env.store, key);
+    object.put = store::PutRequest{key, std::move(bytes)};
+    object.on_success = [env, uri = object.uri, rows] { index::Remember(env, uri, rows); };
+    return object;
+  }
+
+ private:
+  Handle& handle_;
+  std::shared_ptr<arrow::RecordBatch> newest_;
+  iceberg::Schema schema_;
+};
+
+AppendResult Report(const write::Written& written, const table::AppendOutcome& outcome) {
+  AppendResult result;
+  result.skipped = written.skipped;
+  result.version = outcome.commit.version.number;
+  result.attempts = outcome.commit.attempts;
+  result.duplicate = outcome.duplicate;
+  if (outcome.duplicate) {
+    result.rows = outcome.duplicate_rows;
+    result.snapshot_id = outcome.duplicate_snapshot;
+    return result;
+  }
+  result.rows = written.rows;
+  result.files = static_cast<int64_t>(written.files.size());
+  result.bytes = written.bytes;
+  result.snapshot_id = outcome.commit.snapshot_id.value_or(0);
+  return result;
+}
+
+}  // namespace
+
+Result<AppendResult> Append(Handle& handle, const table::SettingMap& session,
+                            arrow::RecordBatchReader* reader, const AppendOptions& options) {
+  const table::Env& env = handle.env();
+  TL_RETURN_NOT_OK(CheckSummaryKeys(options.properties));
+  TL_ASSIGN_OR_RAISE(auto call, CheckCallSettings(options.settings));
+  Version base = handle.known();
+  if (!base) {
+    TL_ASSIGN_OR_RAISE(base, table::LoadNewest(handle));
+  }
+  const iceberg::TableMetadata& metadata = *base.metadata;
+  TL_RETURN_NOT_OK(CheckWritable(handle, metadata));
+  TL_ASSIGN_OR_RAISE(Contract contract, table::ReadContract(metadata));
+  TL_ASSIGN_OR_RAISE(Settings settings, table::ResolveSettings(metadata.properties, session, call));
+  for (const auto& warning : settings.warnings) env.Log(LogLevel::kWarning, warning);
+
+  write::WriteOptions write_options;
+  write_options.on_future = options.on_future.value_or(OnFuture::kError);
+  write_options.now_us = env.clock->NowMicros();
+  write_options.cancelled = options.cancelled;
+  const int64_t started = env.clock->BootMicros();
+  const write::Target target = TargetOf(handle, metadata, contract, settings);
+  TL_ASSIGN_OR_RAISE(write::Written written, write::WriteData(env, target, reader, write_options));
+  if (written.files.empty()) {
+    AppendResult nothing;
+    nothing.skipped = written.skipped;
+    nothing.version = base.number;
+    return nothing;
+  }
+
+  table::AppendRequest request;
+  request.files = written.files;
+  request.data_keys = written.keys;
+  request.spec_id = target.spec.spec_id;
+  request.batch_id = options.batch_id;
+  request.summary = options.properties;
+  request.started_boot_us = started;
+  if (contract.is_time_series() && written.newest) {
+    request.index = IndexExtender(handle, written.newest, target.schema);
+  }
+  table::CommitOptions commit_options;
+  commit_options.time_budget_us = settings.commit_timeout_us;
+  commit_options.cancelled = options.cancelled;
+  const int64_t commit_started = env.clock->BootMicros();
+  TL_ASSIGN_OR_RAISE(auto outcome, table::CommitAppend(handle, request, commit_options));
+  AppendResult result = Report(written, outcome);
+  result.commit_ms = static_cast<double>(env.clock->BootMicros() - commit_started) / 1000.0;
+  env.Metric("append.rows", result.duplicate ? 0 : result.rows);
+  return result;
+}
+
+}  // namespace timelake::api

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <arrow/record_batch.h>
+
+#include "table/catalog.h"
+#include "timelake/options.h"
+
+namespace timelake::api {
+
+// Writes the rows of `reader` and commits them with the table's last-value index.
+Result<AppendResult> Append(table::Handle& handle, const table::SettingMap& session,
+                            arrow::RecordBatchReader* reader, const AppendOptions& options);
+
+// The newest row of every series at `version`: from the index, else by a scan.
+Result<std::shared_ptr<arrow::Table>> Latest(const table::Env& env, const std::string& name,
+                                             const table::Version& version);
+
+}  // namespace timelake::api

@@ -1,0 +1,117 @@
+#include "timelake/lake.h"
+
+#include <map>
+
+#include "base/text.h"
+#include "iceberg/arrow_schema.h"
+#include "store/local_store.h"
+#include "store/memory_store.h"
+#include "table/catalog.h"
+#include "table/lake_impl.h"
+#include "table/table_impl.h"
+
+namespace timelake {
+namespace {
+
+using table::Catalog;
+using table::TableName;
+
+arrow::Result<std::shared_ptr<store::ObjectStore>> MakeStore(const store::Location& location) {
+  if (location.scheme == "memory") return store::SharedMemoryStore(location.root.substr(0, location.root.find('/')));
+  return store::MakeLocalStore();
+}
+
+arrow::Status CheckStorageOptions(const store::Location& location,
+                                  const std::map<std::string, std::string>& options) {
+  if (options.empty()) return Status::OK();
+  return InvalidArgument("unknown storage option {}: a {}:// warehouse takes none",
+                         Quote(options.begin()->first), location.scheme);
+}
+
+arrow::Result<table::SettingMap> CheckSessionSettings(
+    const std::map<std::string, std::string>& settings) {
+  table::SettingMap checked;
+  for (const auto& [name, value] : settings) {
+    TL_ASSIGN_OR_RAISE(std::string key, table::CheckSetting(name, value, table::kAtSession));
+    checked[std::string(table::FindSetting(name)->name)] = value;
+  }
+  return checked;
+}
+
+Table Wrap(const std::shared_ptr<detail::LakeImpl>& lake, std::shared_ptr<table::Handle> handle) {
+  auto impl = std::make_shared<detail::TableImpl>();
+  impl->catalog = lake->catalog;
+  impl->location = handle->location();
+  impl->handle = std::move(handle);
+  return Table(std::move(impl));
+}
+
+}  // namespace
+
+arrow::Result<Lake> Lake::Open(std::string_view location, const LakeOptions& options) {
+  TL_ASSIGN_OR_RAISE(store::Location parsed, store::ParseLocation(location));
+  TL_RETURN_NOT_OK(CheckStorageOptions(parsed, options.storage_options));
+  TL_ASSIGN_OR_RAISE(auto settings, CheckSessionSettings(options.settings));
+  TL_ASSIGN_OR_RAISE(auto store, MakeStore(parsed));
+  auto impl = std::make_shared<detail::LakeImpl>();
+  impl->catalog = std::make_shared<Catalog>(table::MakeEnv(std::move(store), options.observer),
+                                            parsed.root, std::move(settings));
+  impl->location = impl->catalog->location_uri();
+  return Lake(std::move(impl));
+}
+
+Lake::Lake(std::shared_ptr<detail::LakeImpl> impl) : impl_(std::move(impl)) {}
+
+const std::string& Lake::location() const { return impl_->location; }
+
+arrow::Result<Table> Lake::CreateTable(std::string_view name,
+                                       const std::shared_ptr<arrow::Schema>& schema,
+                                       const TableOptions& options) {
+  TL_ASSIGN_OR_RAISE(TableName parsed, table::ParseTableName(name));
+  TL_ASSIGN_OR_RAISE(iceberg::Schema columns, iceberg::FromArrow(*schema));
+  TL_ASSIGN_OR_RAISE(auto handle, impl_->catalog->Create(parsed, columns, options));
+  return Wrap(impl_, std::move(handle));
+}
+
+arrow::Result<Table> Lake::CreateTable(std::string_view name, std::string_view schema,
+                                       const TableOptions& options) {
+  TL_ASSIGN_OR_RAISE(TableName parsed, table::ParseTableName(name));
+  TL_ASSIGN_OR_RAISE(iceberg::Schema columns, iceberg::ParseSchemaText(schema));
+  TL_ASSIGN_OR_RAISE(auto handle, impl_->catalog->Create(parsed, columns, options));
+  return Wrap(impl_, std::move(handle));
+}
+
+arrow::Result<Table> Lake::OpenTable(std::string_view name) {
+  TL_ASSIGN_OR_RAISE(TableName parsed, table::ParseTableName(name));
+  TL_ASSIGN_OR_RAISE(auto handle, impl_->catalog->Open(parsed));
+  // A table of a newer format is refused when it is opened, not by the first odd result.
+  TL_RETURN_NOT_OK(
+      WithContext(table::ReadContract(*handle->known().metadata).status(), handle->name()));
+  return Wrap(impl_, std::move(handle));
+}
+
+arrow::Result<std::vector<std::string>> Lake::ListNamespaces() {
+  return impl_->catalog->Namespaces();
+}
+
+arrow::Result<std::vector<std::string>> Lake::ListTables(std::string_view name_space) {
+  std::vector<std::string> spaces = {std::string(name_space)};
+  if (name_space.empty()) {
+    TL_ASSIGN_OR_RAISE(spaces, impl_->catalog->Namespaces());
+  } else {
+    TL_RETURN_NOT_OK(table::ParseTableName(spaces[0] + ".t").status());
+  }
+  std::vector<std::string> names;
+  for (const auto& space : spaces) {
+    TL_ASSIGN_OR_RAISE(auto tables, impl_->catalog->Tables(space));
+    for (const auto& table : tables) names.push_back(space + "." + table);
+  }
+  return names;
+}
+
+arrow::Status Lake::DropTable(std::string_view name, const DropOptions& options) {
+  TL_ASSIGN_OR_RAISE(TableName parsed, table::ParseTableName(name));
+  return impl_->catalog->Drop(parsed, options.if_exists, options.purge);
+}
+
+}  // namespace timelake
