@@ -48,8 +48,8 @@ struct PutReply {
 };
 
 // What a conditional put was answered. Only `kCreated` (also of a successful PutIfMatch) says that
-// the request had effect; `kNoReply` and `kRepeat` say nothing about it, `kExists` only that the key
-// was taken when the store looked (perhaps by an earlier send of the same bytes).
+// the request had effect; `kNoReply` and `kRepeat` say nothing about it, `kExists` only that the
+// key was taken when the store looked (perhaps by an earlier send of the same bytes).
 enum class PutOutcome {
   kCreated,   // stored by this request
   kExists,    // 412: the key exists, or its identity is not the expected one

@@ -1,0 +1,240 @@
+#include "store/local_store.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <fstream>
+#include <thread>
+
+#include <gmock/gmock.h>
+
+#include "store/local_file.h"
+#include "store_testing.h"
+
+namespace timelake::store {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::UnorderedElementsAre;
+
+class LocalStoreTest : public ::testing::Test {
+ protected:
+  std::string Path(const std::string& name) const { return folder_.path() + "/" + name; }
+
+  // A file made by someone else, or by nobody we know.
+  void WriteFile(const std::string& name, const std::string& text) {
+    std::filesystem::create_directories(std::filesystem::path(Path(name)).parent_path());
+    std::ofstream(Path(name)) << text;
+  }
+
+  TempFolder folder_;
+  std::shared_ptr<ObjectStore> store_ = MakeLocalStore();
+};
+
+TEST_F(LocalStoreTest, AVersionIsDatedByItsNameNotItsBytes) {
+  Folders folders;
+  NewFile file = *NewFile::Create(Path("v1"), {}, &folders);
+  ASSERT_TRUE(file.Write("x", 1).ok());
+  std::this_thread::sleep_for(std::chrono::milliseconds(30));
+  const int64_t before = Must(store_->Head(Path("v1"))).date_us;
+  std::string why;
+  ASSERT_EQ(Must(file.NameIfAbsent(&why)), NewFile::Naming::kDone);
+  const HeadReply linked = Must(store_->Head(Path("v1")));
+  EXPECT_GE(linked.info.mtime_us, before);
+  EXPECT_GE(linked.date_us, linked.info.mtime_us);
+  struct stat st;
+  ASSERT_EQ(stat(Path("v1").c_str(), &st), 0);
+  EXPECT_EQ(linked.info.mtime_us, ChangeNanos(st) / 1000);
+  // Written 30 ms before it was linked.
+  EXPECT_LT(int64_t{st.st_mtim.tv_sec} * 1'000'000'000 + st.st_mtim.tv_nsec,
+            ChangeNanos(st) - 15'000'000);
+}
+
+TEST_F(LocalStoreTest, StoreTimesOfVersionsDoNotDecrease) {
+  int64_t last = 0;
+  for (int i = 0; i < 50; ++i) {
+    const auto put = Must(store_->PutIfAbsent(Path("m/v" + std::to_string(i)), Bytes("x")));
+    EXPECT_GE(put.info.mtime_us, last);
+    last = put.info.mtime_us;
+    EXPECT_GE(Must(store_->Head(Path("m/none"))).date_us, last);
+  }
+}
+
+TEST_F(LocalStoreTest, IdentitiesUnderOneNameNeverRepeat) {
+  // Inode numbers come back at once; without the wait in PutIfMatch so would the clock's tick.
+  std::set<std::string> seen;
+  std::optional<std::string> expected;
+  for (int i = 0; i < 100; ++i) {
+    const auto put = Must(store_->PutIfMatch(Path("hint"), Bytes(std::to_string(i)), expected));
+    ASSERT_EQ(put.outcome, PutOutcome::kCreated);
+    EXPECT_TRUE(seen.insert(put.info.identity).second) << put.info.identity;
+    expected = put.info.identity;
+  }
+}
+
+TEST_F(LocalStoreTest, NothingButObjectsIsLeftInTheFolder) {
+  LocalStoreOptions by_rename;
+  by_rename.abilities.unnamed_files = false;
+  for (const auto& store : {store_, MakeLocalStore(by_rename)}) {
+    const std::string dir = store == store_ ? "a" : "b";
+    EXPECT_EQ(Must(store->PutIfAbsent(Path(dir + "/v1"), Bytes("1"))).outcome,
+              PutOutcome::kCreated);
+    EXPECT_EQ(Must(store->PutIfAbsent(Path(dir + "/v1"), Bytes("2"))).outcome,
+              PutOutcome::kExists);
+    auto hint = Must(store->PutIfMatch(Path(dir + "/hint"), Bytes("1"), std::nullopt));
+    Must(store->PutIfMatch(Path(dir + "/hint"), Bytes("2"), hint.info.identity));
+    Must(store->PutIfMatch(Path(dir + "/hint"), Bytes("3"), hint.info.identity));
+    Must(store->Put(Path(dir + "/p"), Bytes("1")));
+    Must(store->Put(Path(dir + "/p"), Bytes("2")));
+    Must(store->OpenWrite(Path(dir + "/s")))->Write("x", 1).ok();
+    Must(store->Get(Path(dir + "/none")));
+  }
+  EXPECT_THAT(folder_.Names(),
+              UnorderedElementsAre("a", "b", "v1", "v1", "hint", "hint", "p", "p"));
+}
+
+TEST_F(LocalStoreTest, ObjectsHaveTheUsualPermissions) {
+  const mode_t mask = umask(0);
+  umask(mask);
+  Must(store_->PutIfAbsent(Path("m/v1"), Bytes("1")));
+  struct stat st;
+  ASSERT_EQ(stat(Path("m/v1").c_str(), &st), 0);
+  EXPECT_EQ(st.st_mode & 0777, 0666 & ~mask);
+  ASSERT_EQ(stat(Path("m").c_str(), &st), 0);
+  EXPECT_EQ(st.st_mode & 0777, 0777 & ~mask);
+}
+
+TEST_F(LocalStoreTest, TheHintIsNotWrittenWithoutTheLock) {
+  LocalStoreOptions options;
+  options.lock_wait_us = 50'000;
+  const auto store = MakeLocalStore(options);
+  const auto first = Must(store->PutIfMatch(Path("hint"), Bytes("1"), std::nullopt));
+  const Fd held = OpenFd(folder_.path(), O_RDONLY | O_DIRECTORY);
+  ASSERT_EQ(flock(held.get(), LOCK_EX), 0);
+  const auto put = Must(store->PutIfMatch(Path("hint"), Bytes("2"), first.info.identity));
+  EXPECT_EQ(put.outcome, PutOutcome::kNoReply);
+  EXPECT_EQ(put.date_us, 0);
+  EXPECT_THAT(put.message, HasSubstr("not written"));
+  EXPECT_EQ(Text(*store, Path("hint")), "1");
+  ASSERT_EQ(flock(held.get(), LOCK_UN), 0);
+  EXPECT_EQ(Must(store->PutIfMatch(Path("hint"), Bytes("2"), first.info.identity)).outcome,
+            PutOutcome::kCreated);
+  EXPECT_THAT(folder_.Names(), UnorderedElementsAre("hint"));
+}
+
+TEST_F(LocalStoreTest, AFileSystemWithoutExclusiveNamesIsRefused) {
+  LocalStoreOptions options;
+  options.abilities = {.unnamed_files = false, .rename_noreplace = false};
+  const auto store = MakeLocalStore(options);
+  const auto put = store->PutIfAbsent(Path("t/v1"), Bytes("1"));
+  EXPECT_EQ(KindOf(put.status()), ErrorKind::kUnsupported);
+  EXPECT_THAT(put.status().message(), HasSubstr(Path("t/v1")));
+  EXPECT_THAT(folder_.Names(), UnorderedElementsAre("t"));
+  // Data could still be written there, and is not what is refused.
+  TL_EXPECT_OK(store->Put(Path("t/data"), Bytes("1")).status());
+}
+
+TEST_F(LocalStoreTest, ListIgnoresTemporariesAndOtherKinds) {
+  WriteFile("d/a", "1");
+  WriteFile("d/" + std::string(kTempPrefix) + "0123", "half");
+  WriteFile("d/.hidden", "2");
+  ASSERT_EQ(mkfifo(Path("d/pipe").c_str(), 0600), 0);
+  ASSERT_EQ(symlink("nowhere", Path("d/dangling").c_str()), 0);
+  ASSERT_EQ(symlink("a", Path("d/link").c_str()), 0);
+  ASSERT_EQ(symlink("..", Path("d/circle").c_str()), 0);
+  std::filesystem::create_directories(Path("d/empty"));
+  EXPECT_EQ(Keys(*store_, Path("d/")),
+            (std::vector<std::string>{Path("d/.hidden"), Path("d/a"), Path("d/link")}));
+  EXPECT_EQ(Must(store_->ListFolders(Path("d/"))), (std::vector<std::string>{"circle", "empty"}));
+}
+
+TEST_F(LocalStoreTest, ListLooksIntoNoOtherFolder) {
+  WriteFile("t/metadata/v1", "1");
+  WriteFile("t/metadata/deep/x", "1");
+  // What cannot be read would be an error, were it looked at.
+  ASSERT_EQ(symlink("loop", Path("t/metadata/loop").c_str()), 0);
+  ASSERT_EQ(chmod(Path("t/metadata/deep").c_str(), 0), 0);
+  EXPECT_EQ(Keys(*store_, Path("t/metadata/v")), (std::vector<std::string>{Path("t/metadata/v1")}));
+  EXPECT_EQ(Keys(*store_, Path("t/metadata/v1/")), std::vector<std::string>{});
+  ASSERT_EQ(chmod(Path("t/metadata/deep").c_str(), 0755), 0);
+}
+
+TEST_F(LocalStoreTest, FoldersThatVanishDuringAListingAreSkipped) {
+  std::atomic<bool> done = false;
+  std::thread churn([&] {
+    while (!done) {
+      WriteFile("t/x/y/f", "1");
+      std::filesystem::remove_all(Path("t/x"));
+    }
+  });
+  WriteFile("t/kept", "1");
+  for (int i = 0; i < 300; ++i) {
+    const auto keys = Keys(*store_, Path("t/"));
+    EXPECT_THAT(keys, ::testing::Contains(Path("t/kept")));
+  }
+  done = true;
+  churn.join();
+}
+
+TEST_F(LocalStoreTest, AFolderIsNoObject) {
+  WriteFile("d/a", "1");
+  EXPECT_EQ(Text(*store_, Path("d")), "(missing)");
+  EXPECT_FALSE(Must(store_->Head(Path("d"))).found);
+  EXPECT_EQ(KindOf(store_->OpenRead(Path("d")).status()), ErrorKind::kNotFound);
+  EXPECT_FALSE(store_->Delete(Path("d")).ok());
+  EXPECT_EQ(Must(store_->PutIfAbsent(Path("d"), Bytes("1"))).outcome, PutOutcome::kExists);
+}
+
+TEST_F(LocalStoreTest, ErrorsNameTheFileAndTheStep) {
+  WriteFile("file", "1");
+  const Status status = store_->Put(Path("file/below"), Bytes("1")).status();
+  EXPECT_EQ(KindOf(status), ErrorKind::kIo);
+  EXPECT_THAT(status.message(), HasSubstr(Path("file/below") + ": cannot create a new file: N"));
+  EXPECT_FALSE(store_->PutIfAbsent(Path("file/below"), Bytes("1")).ok());
+  EXPECT_FALSE(store_->PutIfAbsent(Path(std::string(300, 'x')), Bytes("1")).ok());
+  EXPECT_EQ(KindOf(store_->Get("relative").status()), ErrorKind::kInvalidArgument);
+  EXPECT_EQ(KindOf(store_->Get(std::string("/a\0b", 4)).status()), ErrorKind::kInvalidArgument);
+}
+
+// A limit on file sizes stands for a full disk.
+TEST_F(LocalStoreTest, AFullDiskLeavesNoObject) {
+  Must(store_->Put(Path("d/seed"), Bytes("1")));
+  std::signal(SIGXFSZ, SIG_IGN);
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  rlimit small = before;
+  small.rlim_cur = 2 << 20;
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
+  const auto stream = Must(store_->OpenWrite(Path("d/big")));
+  const std::string megabyte(1 << 20, 'x');
+  Status written;
+  for (int i = 0; i < 5 && written.ok(); ++i) written = stream->Write(megabyte.data(), 1 << 20);
+  const Status closed = stream->Close();
+  const auto put = store_->PutIfAbsent(Path("d/v1"), Bytes(std::string(3 << 20, 'x')));
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
+  EXPECT_THAT(written.message(), HasSubstr("cannot write: File too large"));
+  EXPECT_EQ(closed.message(), written.message());
+  EXPECT_EQ(KindOf(put.status()), ErrorKind::kIo);
+  EXPECT_EQ(Keys(*store_, Path("d/")), (std::vector<std::string>{Path("d/seed")}));
+}
+
+TEST_F(LocalStoreTest, NewFoldersAreMadeByManyAtOnce) {
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 8; ++i) {
+    threads.emplace_back([&, i] {
+      const std::string key = Path("a/b/c/d/e/" + std::to_string(i));
+      TL_EXPECT_OK(store_->Put(key, Bytes("x")).status());
+      TL_EXPECT_OK(store_->Sync({key}));
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  EXPECT_EQ(Keys(*store_, Path("a/")).size(), 8u);
+}
+
+}  // namespace
+}  // namespace timelake::store
