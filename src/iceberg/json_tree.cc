@@ -67,6 +67,8 @@ class TreeBuilder : public nlohmann::json_sax<nlohmann::json> {
     if (size_t end = message.find("] "); end != std::string_view::npos) {
       message.remove_prefix(end + 2);
     }
+    // "; last read: ..." repeats bytes of the file, which need not be UTF-8.
+    message = message.substr(0, message.find("; last read"));
     return Fail(std::string(message));
   }
 

@@ -23,8 +23,8 @@ struct Snapshot {
   std::optional<int64_t> parent_snapshot_id;
   int64_t sequence_number = 0;  // 0 in format version 1
   int64_t timestamp_ms = 0;
-  std::string manifest_list;             // URI; empty only in version 1 with `manifests`
-  std::vector<std::string> manifests;    // version 1 only
+  std::string manifest_list;                   // URI; empty only in version 1 with `manifests`
+  std::vector<std::string> manifests;          // version 1 only
   std::map<std::string, std::string> summary;  // includes "operation"
   std::optional<int> schema_id;
   UnknownFields unknown;
@@ -88,18 +88,21 @@ const SortOrder* DefaultSortOrder(const TableMetadata& metadata);
 const Snapshot* SnapshotById(const TableMetadata& metadata, int64_t id);
 const Snapshot* CurrentSnapshot(const TableMetadata& metadata);  // null when the table is empty
 
-// Parses one vN.metadata.json, format version 1 or 2 (gzip-compressed as well: magic 1f 8b). Numbers are exact 64-bit:
-// 9223372036854775808, 4.59e+18, null or a missing required id -> kCorrupt naming the JSON field.
-// Version 3 and up -> kUnsupported. Messages name `source` (the file).
+// Parses one vN.metadata.json, format version 1 or 2 (gzip-compressed as well: magic 1f 8b).
+// Numbers are exact 64-bit: 9223372036854775808, 4.59e+18, null or a missing required id ->
+// kCorrupt naming the JSON field. Version 3 and up -> kUnsupported. Messages name `source` (the
+// file).
 Result<TableMetadata> ReadMetadata(std::string_view json, std::string_view source);
 
 // Always format version 2, members in the specification's order, unknown members last.
 std::string WriteMetadata(const TableMetadata& metadata);
 
-// JSON of a schema ("schema" header key of a manifest) and of the fields of a spec ("partition-spec").
+// JSON of a schema ("schema" header key of a manifest) and of the fields of a spec
+// ("partition-spec").
 std::string SchemaToJson(const Schema& schema);
 Result<Schema> SchemaFromJson(std::string_view json, std::string_view source);
 std::string SpecFieldsToJson(const PartitionSpec& spec);
-Result<std::vector<PartitionField>> SpecFieldsFromJson(std::string_view json, std::string_view source);
+Result<std::vector<PartitionField>> SpecFieldsFromJson(std::string_view json,
+                                                       std::string_view source);
 
 }  // namespace timelake::iceberg

@@ -40,10 +40,11 @@ Result<std::string> Gunzip(std::string_view bytes, std::string_view source) {
     }
     used += static_cast<size_t>(step->bytes_read);
     text.resize(start + static_cast<size_t>(step->bytes_written));
-    if (step->bytes_read == 0 && step->bytes_written == 0) {
-      if (!step->need_more_output) return Corrupt("{}: gzip data ends early", source);
-      room *= 2;
+    if (step->bytes_written > 0 || step->bytes_read > 0) continue;
+    if (used == bytes.size() || !step->need_more_output) {
+      return Corrupt("{}: gzip data ends early", source);
     }
+    room *= 2;
   }
   return text;
 }

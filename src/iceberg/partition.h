@@ -12,12 +12,22 @@
 namespace timelake::iceberg {
 
 // Iceberg specification, "Partition Transforms".
-enum class TransformKind { kIdentity, kBucket, kTruncate, kYear, kMonth, kDay, kHour, kVoid, kUnknown };
+enum class TransformKind {
+  kIdentity,
+  kBucket,
+  kTruncate,
+  kYear,
+  kMonth,
+  kDay,
+  kHour,
+  kVoid,
+  kUnknown
+};
 
 struct Transform {
   TransformKind kind = TransformKind::kIdentity;
-  int width = 0;      // bucket count N or truncate width W
-  std::string text;   // as written; for kUnknown the only thing known
+  int width = 0;     // bucket count N or truncate width W
+  std::string text;  // as written; for kUnknown the only thing known
 };
 
 // Same kind and width; the text counts only for kUnknown, so {kDay} equals ParseTransform("day").
@@ -28,8 +38,8 @@ bool operator==(const Transform& a, const Transform& b);
 Transform ParseTransform(std::string_view text);
 std::string TransformName(const Transform& transform);
 
-// Type of the transform's results: day -> date? No: int in the specification, with Avro logical type
-// date for day; hour, month, year, bucket -> int; others -> the source type.
+// Type of the transform's results: day -> date? No: int in the specification, with Avro logical
+// type date for day; hour, month, year, bucket -> int; others -> the source type.
 Type ResultType(const Transform& transform, const Type& source);
 // kUnsupported when the transform cannot take the source type, e.g. hour of a date.
 Status CheckTransform(const Transform& transform, const Type& source);
@@ -37,8 +47,8 @@ Status CheckTransform(const Transform& transform, const Type& source);
 // Applies the transform; null -> null. Floor semantics before 1970.
 Result<Value> Apply(const Transform& transform, const Type& source, const Value& value);
 
-// Directory text of a partition value: "2026-01-03", "2026-01-03-05", "2026-01", "null", form-encoded text
-// for identity.
+// Directory text of a partition value: "2026-01-03", "2026-01-03-05", "2026-01", "null",
+// form-encoded text for identity.
 std::string PartitionText(const Transform& transform, const Type& source, const Value& value);
 
 struct PartitionField {

@@ -79,16 +79,16 @@ class SchemaChecker {
 
  private:
   Status CheckType(const Type& type, const std::string& path, int depth) {
+    if (type.is_primitive() && !type.fields.empty()) {
+      return InvalidArgument("column {}: type {} cannot have fields", Quote(path), TypeName(type));
+    }
     if (type.id == TypeId::kDecimal) return CheckDecimal(type, path);
     if (type.id == TypeId::kFixed && type.length <= 0) {
       return InvalidArgument("column {}: fixed length {} is not positive", Quote(path),
                              type.length);
     }
+    if (type.is_primitive()) return Status::OK();
     const size_t children = type.fields.size();
-    if (type.is_primitive()) {
-      if (children == 0) return Status::OK();
-      return InvalidArgument("column {}: type {} cannot have fields", Quote(path), TypeName(type));
-    }
     if (depth >= kMaxTypeDepth) {
       return InvalidArgument("column {}: types nest deeper than {} levels", Quote(path),
                              kMaxTypeDepth);

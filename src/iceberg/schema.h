@@ -14,18 +14,32 @@ namespace timelake::iceberg {
 
 // Iceberg specification, "Schemas and Data Types" (format version 2).
 enum class TypeId {
-  kBoolean, kInt, kLong, kFloat, kDouble, kDecimal, kDate, kTime, kTimestamp, kTimestamptz,
-  kString, kUuid, kFixed, kBinary,
-  kStruct, kList, kMap,
+  kBoolean,
+  kInt,
+  kLong,
+  kFloat,
+  kDouble,
+  kDecimal,
+  kDate,
+  kTime,
+  kTimestamp,
+  kTimestamptz,
+  kString,
+  kUuid,
+  kFixed,
+  kBinary,
+  kStruct,
+  kList,
+  kMap,
 };
 
 struct Field;
 
 struct Type {
   TypeId id = TypeId::kInt;
-  int precision = 0;  // decimal: 1..38
-  int scale = 0;      // decimal
-  int length = 0;     // fixed: bytes
+  int precision = 0;          // decimal: 1..38
+  int scale = 0;              // decimal
+  int length = 0;             // fixed: bytes
   std::vector<Field> fields;  // struct: members; list: [element]; map: [key, value]
   UnknownFields unknown;
 
@@ -59,7 +73,9 @@ std::string TypeName(const Type& type);
 
 // A primitive type's name as in the metadata JSON. Also accepts the spellings people type on the
 // command line, in any case: integer, bigint, int64, int32, float32, float64, varchar, text, bool,
-// bytes, "timestamp with time zone". Error: kInvalidArgument with the offending text and the list.
+// bytes, "timestamp with time zone", and nested list<T>, map<K,V>, struct<name:T,...> (their inner
+// field ids are 0 until AssignFreshIds). Error: kInvalidArgument with the offending text and the
+// list.
 Result<Type> ParseType(std::string_view text);
 
 // "time:timestamptz, device:string!, v:double" -> top-level fields with ids from 1 in order; a

@@ -15,8 +15,8 @@ namespace timelake::iceberg {
 // One value of a primitive type; monostate is null. Held as: boolean bool; int, date int32; long,
 // time (us), timestamp, timestamptz (us) int64; float; double; decimal Decimal128 (unscaled);
 // string, fixed, binary and uuid (16 bytes, big-endian) as std::string.
-using Value = std::variant<std::monostate, bool, int32_t, int64_t, float, double,
-                           arrow::Decimal128, std::string>;
+using Value = std::variant<std::monostate, bool, int32_t, int64_t, float, double, arrow::Decimal128,
+                           std::string>;
 
 inline bool IsNull(const Value& value) { return value.index() == 0; }
 
@@ -25,8 +25,9 @@ inline bool IsNull(const Value& value) { return value.index() == 0; }
 // compare with each other (promotion).
 int Compare(const Value& a, const Value& b);
 
-// Binary single-value serialisation (specification, Appendix D). Int 4 bytes and long 8 bytes little-endian,
-// decimal shortest big-endian two's complement, uuid 16 bytes big-endian, string UTF-8.
+// Binary single-value serialisation (specification, Appendix D). Int 4 bytes and long 8 bytes
+// little-endian, decimal shortest big-endian two's complement, uuid 16 bytes big-endian, string
+// UTF-8.
 Result<std::string> ToBytes(const Type& type, const Value& value);
 // Also reads what an older schema wrote: 4 bytes for a long, 4 for a double. kCorrupt otherwise.
 Result<Value> FromBytes(const Type& type, std::string_view bytes);
