@@ -25,6 +25,9 @@ iceberg::TableMetadata Following(const Handle& handle, const Version& base) {
   next.last_updated_ms = std::max(now_ms, base.metadata->last_updated_ms);
   next.properties.erase(kCommitId);
   next.format_version = iceberg::kFormatVersion;
+  if (next.table_uuid.empty()) {  // optional in version 1
+    next.table_uuid = FormatUuid(NewUuidV7(now_ms, *env.random));
+  }
   return next;
 }
 

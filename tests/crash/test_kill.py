@@ -1,0 +1,96 @@
+"""A process that appends is killed (SIGKILL) inside every step of a commit; every acknowledged batch is there."""
+
+import json
+import os
+import pathlib
+import random
+import signal
+import subprocess
+
+import pytest
+from pyiceberg.table import StaticTable
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BINARY = os.environ.get("TIMELAKE_BIN", str(ROOT / "build/dev/timelake"))
+CHILD = pathlib.Path(os.environ.get("TIMELAKE_BUILD_DIR", ROOT / "build/dev")) / "crash_child"
+STEPS = ["data", "manifest", "list", "index", "link", "hint"]
+
+
+def timelake(warehouse, *arguments):
+    return subprocess.run([BINARY, "-w", str(warehouse), *arguments], check=True, capture_output=True, text=True,
+                          timeout=120).stdout
+
+
+def make(tmp_path):
+    timelake(tmp_path, "create", "t", "--schema", "time:timestamptz, device:string, v:double", "--time-column", "time",
+             "--series-key", "device", "--prop", "max-snapshots=10000")
+
+
+def check(warehouse, acknowledged, newest):
+    """All acknowledged rows once, at most the one in flight beyond; PyIceberg agrees; the newest index row too."""
+    rows = json.loads(timelake(warehouse, "sql", "--format", "json", "SELECT v::BIGINT AS v FROM t ORDER BY v"))
+    values = [row["v"] for row in rows]
+    assert len(values) == len(set(values)), "a row twice"
+    assert set(acknowledged) <= set(values), sorted(set(acknowledged) - set(values))[:5]
+    assert set(values) - set(acknowledged) <= set(newest), "rows that nobody sent"
+    table = StaticTable.from_metadata(str(warehouse / "default/t"))
+    assert sorted(int(v) for v in table.scan().to_arrow()["v"].to_pylist()) == values
+    latest = json.loads(timelake(warehouse, "latest", "t", "--format", "json"))
+    assert max(int(row["v"]) for row in latest) == max(values)
+    return values
+
+
+def kill_rounds(tmp_path, step, rounds, seed):
+    make(tmp_path)
+    acknowledged, next_row, in_flight = [], 0, []
+    randomness = random.Random(seed)
+    for round_ in range(rounds):
+        moment = ("before", "after")[round_ % 2]
+        child = subprocess.run([CHILD, tmp_path, "t", str(next_row), step, moment, str(randomness.randint(1, 3))],
+                               capture_output=True, text=True, timeout=120)
+        assert child.returncode == -signal.SIGKILL, child.stderr
+        told = [line.split() for line in child.stdout.splitlines()]
+        acknowledged += [int(number) for number, _ in told]
+        in_flight.append(next_row + len(told))
+        values = check(tmp_path, acknowledged, in_flight)
+        # The next process repeats the batch in flight: it counts once, whether or not it went in.
+        next_row = in_flight[-1]
+        if round_ % 3 == 2:
+            next_row = max(values) + 1 if values else 0
+    return acknowledged
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_killed_inside(tmp_path, step):
+    kill_rounds(tmp_path, step, 4, seed=1)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("step", STEPS)
+def test_killed_inside_many_times(tmp_path, step):
+    kill_rounds(tmp_path, step, 24, seed=2)
+
+
+@pytest.mark.full
+def test_killed_at_any_time(tmp_path):
+    """Kills by the clock: they land where no hook is."""
+    make(tmp_path)
+    randomness = random.Random(3)
+    acknowledged, in_flight, next_row = [], [], 0
+    for _ in range(60):
+        child = subprocess.Popen([CHILD, tmp_path, "t", str(next_row), "none", "before", "0"], stdout=subprocess.PIPE,
+                                 text=True)
+        wanted, told = randomness.randint(1, 6), []
+        while len(told) < wanted:  # bounded: the child appends or ends
+            line = child.stdout.readline()
+            assert line, "the child ended by itself"
+            told.append(int(line.split()[0]))
+        for _ in range(randomness.randint(0, 20_000)):
+            pass  # a little later, inside whatever comes next
+        child.kill()
+        told += [int(line.split()[0]) for line in child.stdout.read().splitlines()]
+        child.wait(timeout=30)
+        acknowledged += told
+        in_flight.append(next_row + len(told))
+        next_row = in_flight[-1]
+        check(tmp_path, acknowledged, in_flight)

@@ -1,0 +1,124 @@
+"""Spark with a Hadoop catalog reads our tables, and its tables are read here: renames, widening, deletes."""
+
+import json
+import os
+import pathlib
+import subprocess
+import textwrap
+
+import pytest
+
+import all_types
+from conftest import ROOT
+
+pytestmark = pytest.mark.full
+PYTHON = os.environ.get("TIMELAKE_SPARK_PYTHON", str(ROOT / ".deps/spark/bin/python"))
+JARS = pathlib.Path(os.environ.get("TIMELAKE_SPARK_JARS", ROOT / ".deps/spark-jars"))
+
+START = """
+import json, os, sys
+os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+from pyspark.sql import SparkSession
+spark = (SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
+  .config("spark.driver.bindAddress", "127.0.0.1").config("spark.driver.host", "127.0.0.1")
+  .config("spark.jars", sys.argv[2]).config("spark.sql.session.timeZone", "UTC")
+  .config("spark.sql.extensions", "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions")
+  .config("spark.sql.catalog.h", "org.apache.iceberg.spark.SparkCatalog").config("spark.sql.catalog.h.type", "hadoop")
+  .config("spark.sql.catalog.h.warehouse", "file://" + sys.argv[1]).config("spark.sql.shuffle.partitions", "2")
+  .getOrCreate())
+spark.sparkContext.setLogLevel("ERROR")
+"""
+
+
+def spark(lake, code):
+    jar = next(JARS.glob("*.jar"))
+    done = subprocess.run([PYTHON, "-c", START + textwrap.dedent(code), str(lake.root), str(jar)], capture_output=True,
+                          text=True, timeout=240)
+    assert done.returncode == 0, done.stderr[-3000:]
+    return done.stdout
+
+
+SPARK_TYPES = [name for name in all_types.SCHEMA.names if name != "tm"]  # Spark has no TIME
+
+
+def test_reads_all_types_and_refuses_time(lake):
+    columns = all_types.COLUMNS.replace("tm:time, ", "")
+    lake.run("create", "plain", "--schema", columns)
+    lake.append("plain", all_types.table(SPARK_TYPES))
+    for chunk in ("hour", "day", "month"):
+        lake.run("create", f"by_{chunk}", "--schema", columns, "--time-column", "time", "--series-key", "device",
+                 "--chunk", chunk)
+        lake.append(f"by_{chunk}", all_types.table(SPARK_TYPES))
+    lake.run("create", "timed", "--schema", "a:int, tm:time")
+    out = spark(lake, """
+        import uuid
+        for name in ("plain", "by_hour", "by_day", "by_month"):
+            for row in spark.table("h.default." + name).collect():
+                print("ROW", name, repr(row.asDict(True)).replace("\\n", " "))
+            n = spark.sql(f"select count(*) from h.default.{name} where time = timestamp '1969-12-31 23:59:59.999999'").collect()[0][0]
+            print("COUNT", name, n)
+        try:
+            spark.table("h.default.timed").collect()
+            print("TIME read")
+        except Exception as error:
+            print("TIME refused", type(error).__name__)
+    """)
+    import datetime
+    import decimal
+    import math
+    scope = {"datetime": datetime, "Decimal": decimal.Decimal, "nan": math.nan, "inf": math.inf, "bytearray": bytearray}
+    for name in ("plain", "by_hour", "by_day", "by_month"):
+        rows = [eval(line.split(" ", 2)[2], scope) for line in out.splitlines() if line.startswith(f"ROW {name} ")]
+        for row in rows:
+            row["time"] = row["time"].replace(tzinfo=datetime.timezone.utc) if row["time"].tzinfo is None else row["time"]
+            row["u"] = row["u"] and row["u"].replace("-", "")
+            if row["mp"] is not None:
+                row["mp"] = list(row["mp"].items())
+        assert all_types.plain_rows(rows, SPARK_TYPES) == all_types.expected(SPARK_TYPES), name
+        assert f"COUNT {name} 1" in out
+    assert "TIME refused" in out
+
+
+def test_tables_of_spark(lake):
+    spark(lake, """
+        sql = spark.sql
+        sql("create table h.default.t (time timestamp, device string, n int, f float) using iceberg "
+            "partitioned by (days(time)) tblproperties ('format-version'='2', 'write.delete.mode'='merge-on-read', "
+            "'write.update.mode'='merge-on-read')")
+        for d in range(3):
+            values = ", ".join(f"(timestamp '2026-01-0{d + 1} 00:00:{i:02d}', 'd{i % 3}', {d * 100 + i}, {i / 2})" for i in range(20))
+            sql("insert into h.default.t values " + values)
+        sql("alter table h.default.t rename column device to machine")
+        sql("alter table h.default.t alter column n type bigint")
+        sql("alter table h.default.t add partition field bucket(4, machine)")
+        sql("insert into h.default.t values (timestamp '2026-01-09 00:00:00', 'd9', 5000000000, 1.5)")
+        sql("delete from h.default.t where n = 105")
+        sql("delete from h.default.t where n = 7")
+        sql("create table h.default.b (k string, v bigint) using iceberg partitioned by (bucket(8, k), truncate(1, k)) "
+            "tblproperties ('format-version'='1')")
+        sql("insert into h.default.b values " + ", ".join(f"('k{i}', {i})" for i in range(50)))
+    """)
+    assert lake.sql("SELECT count(*) AS n, sum(n) AS s, count(machine) AS m FROM t") == \
+        [{"n": 59, "s": 5_000_000_000 + sum(d * 100 + i for d in range(3) for i in range(20)) - 112, "m": 59}]
+    assert lake.sql("SELECT count(*) AS n FROM t WHERE n IN (7, 105)") == [{"n": 0}]
+    assert lake.sql("SELECT n FROM t WHERE time = '2026-01-02 00:00:06+00'") == [{"n": 106}]
+    assert lake.sql("SELECT count(*) AS n FROM t WHERE machine = 'd1'") == [{"n": 20}]
+    assert lake.sql("SELECT count(*) AS n, sum(v) AS s FROM b") == [{"n": 50, "s": 1225}]
+    assert lake.sql("SELECT v FROM b WHERE k = 'k33'") == [{"v": 33}]
+    assert json.loads(lake.run("info", "t", "--json").stdout)["shared"] is True
+
+
+def test_in_turn_with_spark(lake):
+    lake.run("create", "t", "--schema", "time:timestamptz, device:string, v:double", "--time-column", "time",
+             "--series-key", "device", "--prop", "timelake.shared=true")
+    import datetime
+    import pyarrow as pa
+    schema = pa.schema([("time", pa.timestamp("us", "UTC")), ("device", pa.string()), ("v", pa.float64())])
+    at = datetime.datetime(2026, 1, 3, tzinfo=datetime.timezone.utc)
+    lake.append("t", pa.Table.from_pylist([dict(time=at, device="a", v=1.0)], schema))
+    spark(lake, "spark.sql(\"insert into h.default.t values (timestamp '2026-01-04 00:00:00', 'a', 2.0)\")")
+    lake.append("t", pa.Table.from_pylist([dict(time=at, device="b", v=3.0)], schema))
+    assert lake.sql("SELECT sum(v) AS s, count(*) AS n FROM t") == [{"s": 6.0, "n": 3}]
+    latest = json.loads(lake.run("latest", "t", "--format", "json").stdout)
+    assert [(r["device"], r["v"]) for r in latest] == [("a", 2.0), ("b", 3.0)]
+    assert spark(lake, "print('N', spark.table('h.default.t').count())").strip().endswith("N 3")
