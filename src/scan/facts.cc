@@ -134,21 +134,4 @@ bool NoRowPasses(const ColumnTest& test, const iceberg::Type& type, const Column
   });
 }
 
-bool Passes(const ColumnTest& test, const Value& value) {
-  if (test.op == Op::kIsNull) return iceberg::IsNull(value);
-  if (test.op == Op::kNotNull) return !iceberg::IsNull(value);
-  return std::any_of(test.values.begin(), test.values.end(), [&](const Value& other) {
-    auto order = CompareValues(value, other);
-    if (!order) return false;
-    switch (test.op) {
-      case Op::kNotEq: return *order != 0;
-      case Op::kLt: return *order < 0;
-      case Op::kLe: return *order <= 0;
-      case Op::kGt: return *order > 0;
-      case Op::kGe: return *order >= 0;
-      default: return *order == 0;
-    }
-  });
-}
-
 }  // namespace timelake::scan

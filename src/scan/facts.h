@@ -32,8 +32,4 @@ std::optional<int> CompareValues(const iceberg::Value& a, const iceberg::Value& 
 // True when no row can pass the test. Null never passes a comparison, also `x = null` does not.
 bool NoRowPasses(const ColumnTest& test, const iceberg::Type& type, const ColumnFacts& facts);
 
-// Whether one value passes: what pruning must agree with. For tests and for whoever filters row by
-// row.
-bool Passes(const ColumnTest& test, const iceberg::Value& value);
-
 }  // namespace timelake::scan

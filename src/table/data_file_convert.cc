@@ -1,5 +1,6 @@
 #include "table/data_file_convert.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -114,6 +115,25 @@ Result<ArrayPtr> ConvertDecimal(const ColumnSource& source, const arrow::Array& 
   return Cast(source, array, source.out->type());
 }
 
+// Arrow hands out the indices of a damaged page unchecked.
+Status CheckIndices(const ColumnSource& source, const arrow::DictionaryArray& array) {
+  const auto& indices = static_cast<const arrow::Int32Array&>(*array.indices());
+  const uint32_t bound = static_cast<uint32_t>(array.dictionary()->length());
+  const int32_t* raw = indices.raw_values();
+  uint32_t highest = 0;
+  for (int64_t i = 0; i < indices.length(); ++i) {
+    highest = std::max(highest, static_cast<uint32_t>(raw[i]));
+  }
+  if (highest < bound) return Status::OK();
+  // Perhaps only in places that are null.
+  for (int64_t i = 0; i < indices.length(); ++i) {
+    if (static_cast<uint32_t>(raw[i]) >= bound && indices.IsValid(i)) {
+      return Corrupt("column '{}': index {} into a dictionary of {}", source.path, raw[i], bound);
+    }
+  }
+  return Status::OK();
+}
+
 Result<ArrayPtr> ConvertText(const ColumnSource& source, const arrow::Array& array) {
   switch (array.type_id()) {
     case Type::STRING:
@@ -121,9 +141,11 @@ Result<ArrayPtr> ConvertText(const ColumnSource& source, const arrow::Array& arr
       return Relabel(array, arrow::utf8());
     case Type::DICTIONARY: {
       const auto& dictionary = static_cast<const arrow::DictionaryArray&>(array);
-      if (dictionary.dictionary()->type_id() != Type::STRING) {
+      if (dictionary.dictionary()->type_id() != Type::STRING ||
+          dictionary.indices()->type_id() != Type::INT32) {
         return Mismatch(source, *array.type());
       }
+      TL_RETURN_NOT_OK(CheckIndices(source, dictionary));
       TL_RETURN_NOT_OK(CheckUtf8(source, *dictionary.dictionary()));
       return arrow::MakeArray(array.data());
     }
