@@ -1,0 +1,182 @@
+#include "write/align.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <utility>
+
+#include <arrow/builder.h>
+#include <arrow/compute/api.h>
+#include <arrow/compute/initialize.h>
+#include <arrow/scalar.h>
+
+#include "base/civil_time.h"
+#include "base/duration.h"
+#include "base/text.h"
+#include "iceberg/arrow_schema.h"
+
+namespace timelake::write {
+namespace {
+
+bool IsKey(const table::Contract& contract, int field_id) {
+  return std::find(contract.key_ids.begin(), contract.key_ids.end(), field_id) !=
+         contract.key_ids.end();
+}
+
+Status UnknownColumn(const Target& target, const std::string& name) {
+  const auto known = iceberg::FieldNames(target.schema);
+  const auto near = NearestName(name, known);
+  return InvalidArgument("table {}: column {} of the data is not in the table's schema{}; known are {}",
+                         target.table_name, Quote(name),
+                         near ? fmt::format(" (did you mean {}?)", Quote(*near)) : "",
+                         Join(known, ", "));
+}
+
+template <typename Array>
+Status CheckNoNan(const Place& place, const arrow::Array& array) {
+  const auto& numbers = static_cast<const Array&>(array);
+  for (int64_t i = 0; i < numbers.length(); ++i) {
+    if (numbers.IsValid(i) && std::isnan(numbers.Value(i))) {
+      return InvalidArgument("{}: NaN in a series key column; accepted are numbers and null",
+                             place.At(i));
+    }
+  }
+  return Status::OK();
+}
+
+}  // namespace
+
+Result<Aligner> Aligner::Make(const Target& target, const arrow::Schema& input,
+                              const WriteOptions& options) {
+  // The kernels that convert and gather register themselves once per process.
+  static const Status initialized = arrow::compute::Initialize();
+  TL_RETURN_NOT_OK(initialized);
+  std::map<std::string, int> by_name;
+  for (int i = 0; i < input.num_fields(); ++i) {
+    const std::string& name = input.field(i)->name();
+    if (!by_name.emplace(name, i).second) {
+      return InvalidArgument("table {}: the data has two columns {}", target.table_name,
+                             Quote(name));
+    }
+    if (iceberg::FindField(target.schema, name) == nullptr) return UnknownColumn(target, name);
+  }
+  Aligner aligner(&target, options);
+  for (const iceberg::Field& field : target.schema.fields) {
+    const auto found = by_name.find(field.name);
+    aligner.source_.push_back(found == by_name.end() ? -1 : found->second);
+    if (found != by_name.end() || target.contract.ingest_time_id == field.id) continue;
+    const bool contractual =
+        target.contract.time_id == field.id || IsKey(target.contract, field.id);
+    if (field.required || contractual) {
+      return InvalidArgument("table {}: the data has no column {}, which is {}", target.table_name,
+                             Quote(field.name),
+                             target.contract.time_id == field.id ? "the table's time column"
+                             : contractual                       ? "part of its series key"
+                                                                 : "required");
+    }
+  }
+  return aligner;
+}
+
+Place Aligner::PlaceOf(const iceberg::Field& field) const {
+  return {target_->table_name, field.name,
+          [first = rows_in_ + 1](int64_t position) { return first + position; }};
+}
+
+int64_t Aligner::latest_us() const {
+  if (target_->settings.max_future_us == table::kNoMaxFuture) {
+    return std::numeric_limits<int64_t>::max();
+  }
+  int64_t latest = 0;
+  const bool beyond =
+      __builtin_add_overflow(options_.now_us, target_->settings.max_future_us, &latest);
+  return beyond ? std::numeric_limits<int64_t>::max() : latest;
+}
+
+Result<std::shared_ptr<arrow::RecordBatch>> Aligner::Align(const arrow::RecordBatch& batch) {
+  if (Status broken = batch.Validate(); !broken.ok()) {
+    return InvalidArgument("table {}: broken Arrow data: {}", target_->table_name,
+                           MessageOf(broken));
+  }
+  arrow::FieldVector fields;
+  arrow::ArrayVector columns;
+  for (size_t i = 0; i < source_.size(); ++i) {
+    const iceberg::Field& field = target_->schema.fields[i];
+    TL_ASSIGN_OR_RAISE(auto column, AlignColumn(batch, i));
+    TL_RETURN_NOT_OK(CheckColumn(field, *column));
+    fields.push_back(arrow::field(field.name, column->type(), !field.required));
+    columns.push_back(std::move(column));
+  }
+  const int64_t rows = batch.num_rows();
+  TL_ASSIGN_OR_RAISE(auto aligned,
+                     DropFuture(arrow::RecordBatch::Make(arrow::schema(std::move(fields)), rows,
+                                                         std::move(columns))));
+  rows_in_ += rows;
+  return aligned;
+}
+
+Result<std::shared_ptr<arrow::Array>> Aligner::AlignColumn(const arrow::RecordBatch& batch,
+                                                           size_t column) const {
+  const iceberg::Field& field = target_->schema.fields[column];
+  if (source_[column] >= 0) {
+    return Convert(PlaceOf(field), batch.column(source_[column]), field.type, true);
+  }
+  if (target_->contract.ingest_time_id == field.id) {
+    const arrow::TimestampScalar now(options_.now_us, iceberg::ToArrow(field.type));
+    return arrow::MakeArrayFromScalar(now, batch.num_rows());
+  }
+  return arrow::MakeArrayOfNull(iceberg::ToArrow(field.type), batch.num_rows());
+}
+
+Status Aligner::CheckColumn(const iceberg::Field& field, const arrow::Array& array) const {
+  const bool is_time = target_->contract.time_id == field.id;
+  if ((field.required || is_time) && array.null_count() > 0) {
+    for (int64_t i = 0; i < array.length(); ++i) {
+      if (array.IsValid(i)) continue;
+      return InvalidArgument("{}: null, but the column is {}", PlaceOf(field).At(i),
+                             is_time ? "the table's time column" : "required");
+    }
+  }
+  if (!IsKey(target_->contract, field.id)) return Status::OK();
+  if (array.type_id() == arrow::Type::FLOAT) {
+    return CheckNoNan<arrow::FloatArray>(PlaceOf(field), array);
+  }
+  if (array.type_id() == arrow::Type::DOUBLE) {
+    return CheckNoNan<arrow::DoubleArray>(PlaceOf(field), array);
+  }
+  return Status::OK();
+}
+
+// One row of a far year would be everyone's latest for good: see the setting max-future.
+Result<std::shared_ptr<arrow::RecordBatch>> Aligner::DropFuture(
+    std::shared_ptr<arrow::RecordBatch> batch) {
+  if (!target_->contract.is_time_series()) return batch;
+  const iceberg::Field& field = *iceberg::FindFieldById(target_->schema, *target_->contract.time_id);
+  const auto time = batch->GetColumnByName(field.name);
+  const auto& times = static_cast<const arrow::TimestampArray&>(*time);
+  const int64_t latest = latest_us();
+  const int64_t* values = times.raw_values();
+  const int64_t beyond = std::count_if(values, values + times.length(),
+                                       [latest](int64_t value) { return value > latest; });
+  if (beyond == 0) return batch;
+  if (options_.on_future == OnFuture::kError) {
+    const int64_t row = std::find_if(values, values + times.length(),
+                                     [latest](int64_t value) { return value > latest; }) -
+                        values;
+    return InvalidArgument(
+        "{}: {} is later than {}, which is now plus the setting max-future ({}); accepted are "
+        "earlier times, a larger max-future, or skipping such rows",
+        PlaceOf(field).At(row), FormatTimestamp(values[row]), FormatTimestamp(latest),
+        FormatDuration(target_->settings.max_future_us));
+  }
+  arrow::BooleanBuilder keep;
+  TL_RETURN_NOT_OK(keep.Reserve(times.length()));
+  for (int64_t i = 0; i < times.length(); ++i) keep.UnsafeAppend(values[i] <= latest);
+  TL_ASSIGN_OR_RAISE(auto mask, keep.Finish());
+  skipped_ += beyond;
+  TL_ASSIGN_OR_RAISE(arrow::Datum kept, arrow::compute::Filter(arrow::Datum(batch), mask));
+  return kept.record_batch();
+}
+
+}  // namespace timelake::write

@@ -1,0 +1,316 @@
+#include "write/encoding.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <string_view>
+#include <unordered_map>
+
+#include <arrow/extension_type.h>
+
+namespace timelake::write {
+namespace {
+
+using iceberg::TypeId;
+
+constexpr int64_t kBlocks = 64;
+constexpr int64_t kBlockRows = 64;
+constexpr int64_t kMiniBlock = 32;  // of DELTA_BINARY_PACKED: one bit width for so many values
+
+// The rows of a file that is about to be written.
+struct FileRows {
+  const std::vector<uint32_t>* order;
+  int64_t begin, end;
+  int64_t group_rows;  // rows of its largest row group
+
+  int64_t count() const { return end - begin; }
+  int64_t at(int64_t i) const { return (*order)[begin + i]; }
+};
+
+// What a sample says about one row group.
+struct Sample {
+  double distinct = 0;      // estimated distinct values
+  double bytes = 0;         // ... and their size
+  double changes = 0;       // share of values that differ from the one before
+  double delta_bits = 0;    // per value
+};
+
+// Values of neighbouring rows come in blocks: a value that was seen in one block only stands for
+// many unseen ones (the estimator of unseen species by Chao, with blocks as sampling units).
+template <typename Key>
+class Sampler {
+ public:
+  void BeginBlock() { ++block_; last_ = nullptr; }
+
+  void Add(const Key& key, size_t bytes) {
+    ++values_;
+    auto [seen, added] = seen_.try_emplace(key, Seen{block_, 1});
+    if (added) {
+      bytes_ += static_cast<double>(bytes);
+    } else if (seen->second.last_block != block_) {
+      seen->second.last_block = block_;
+      ++seen->second.blocks;
+    }
+    if (last_ == nullptr || *last_ != key) ++changes_;
+    last_ = &seen->first;
+  }
+
+  Sample Finish(bool complete, int64_t group_rows) const {
+    Sample sample;
+    if (values_ == 0) return sample;
+    const double found = static_cast<double>(seen_.size());
+    double once = 0, twice = 0;
+    for (const auto& [key, seen] : seen_) {
+      once += seen.blocks == 1;
+      twice += seen.blocks == 2;
+    }
+    const double unseen = complete ? 0 : once * std::max(0.0, once - 1) / (2 * (twice + 1));
+    sample.distinct = std::min(found + unseen, static_cast<double>(group_rows));
+    sample.bytes = sample.distinct * bytes_ / found;
+    sample.changes = changes_ / static_cast<double>(values_);
+    return sample;
+  }
+
+ private:
+  struct Seen {
+    int64_t last_block;
+    int blocks;
+  };
+  std::unordered_map<Key, Seen> seen_;
+  const Key* last_ = nullptr;  // nodes of the map stay where they are
+  int64_t block_ = 0;
+  int64_t values_ = 0;
+  double bytes_ = 0;
+  double changes_ = 0;
+};
+
+// Calls `begin_block()` and `visit(row)` for the sampled rows; true if that was every row.
+template <typename Begin, typename Visit>
+bool VisitSample(const FileRows& rows, Begin&& begin_block, Visit&& visit) {
+  const bool complete = rows.count() <= kBlocks * kBlockRows;
+  const int64_t blocks = complete ? 1 : kBlocks;
+  const int64_t length = complete ? rows.count() : kBlockRows;
+  for (int64_t block = 0; block < blocks; ++block) {
+    const int64_t first = blocks == 1 ? 0 : block * (rows.count() - length) / (blocks - 1);
+    begin_block();
+    for (int64_t i = first; i < first + length; ++i) visit(rows.at(i));
+  }
+  return complete;
+}
+
+// Bits of the differences of a run of neighbours, as DELTA_BINARY_PACKED stores them.
+double DeltaBits(const std::vector<int64_t>& values) {
+  double bits = 0;
+  int64_t counted = 0;
+  for (size_t first = 0; first + 1 < values.size(); first += kMiniBlock) {
+    const size_t last = std::min(values.size() - 1, first + kMiniBlock);
+    int64_t low = INT64_MAX, high = INT64_MIN;
+    for (size_t i = first; i < last; ++i) {
+      const int64_t delta = static_cast<int64_t>(static_cast<uint64_t>(values[i + 1]) -
+                                                 static_cast<uint64_t>(values[i]));
+      low = std::min(low, delta);
+      high = std::max(high, delta);
+    }
+    const uint64_t range = static_cast<uint64_t>(high) - static_cast<uint64_t>(low);
+    bits += std::bit_width(range) * static_cast<double>(last - first);
+    counted += static_cast<int64_t>(last - first);
+  }
+  return counted == 0 ? 0 : bits / static_cast<double>(counted);
+}
+
+template <typename T>
+Sample SampleIntegers(const arrow::Array& array, const FileRows& rows) {
+  const T* values = array.data()->GetValues<T>(1);
+  Sampler<int64_t> sampler;
+  std::vector<int64_t> block;
+  double bits = 0, blocks = 0;
+  const auto end_block = [&] {
+    bits += DeltaBits(block);
+    blocks += !block.empty();
+    block.clear();
+  };
+  const bool complete = VisitSample(
+      rows, [&] { end_block(); sampler.BeginBlock(); },
+      [&](int64_t row) {
+        if (array.IsNull(row)) return;
+        sampler.Add(values[row], sizeof(T));
+        block.push_back(values[row]);
+      });
+  end_block();
+  Sample sample = sampler.Finish(complete, rows.group_rows);
+  sample.delta_bits = blocks == 0 ? 0 : bits / blocks;
+  return sample;
+}
+
+template <typename T, typename Bits>
+Sample SampleFloats(const arrow::Array& array, const FileRows& rows) {
+  const T* values = array.data()->GetValues<T>(1);
+  Sampler<Bits> sampler;
+  const bool complete = VisitSample(
+      rows, [&] { sampler.BeginBlock(); },
+      [&](int64_t row) {
+        if (array.IsValid(row)) sampler.Add(std::bit_cast<Bits>(values[row]), sizeof(T));
+      });
+  return sampler.Finish(complete, rows.group_rows);
+}
+
+template <typename Array>
+Sample SampleBytes(const arrow::Array& array, const FileRows& rows) {
+  const auto& bytes = static_cast<const Array&>(array);
+  Sampler<std::string_view> sampler;
+  const bool complete = VisitSample(
+      rows, [&] { sampler.BeginBlock(); },
+      [&](int64_t row) {
+        if (bytes.IsNull(row)) return;
+        const std::string_view view = bytes.GetView(row);
+        sampler.Add(view, view.size() + sizeof(uint32_t));
+      });
+  return sampler.Finish(complete, rows.group_rows);
+}
+
+// Whether so few rows use a large dictionary that even their values one by one stay within the limit.
+bool RowsFit(const arrow::StringArray& strings, const arrow::Int32Array& indices,
+             const FileRows& rows, int64_t limit) {
+  int64_t bytes = 0;
+  for (int64_t i = 0; i < rows.count() && bytes <= limit; ++i) {
+    const int64_t row = rows.at(i);
+    if (indices.IsNull(row)) continue;
+    bytes += strings.value_length(indices.Value(row)) + static_cast<int64_t>(sizeof(uint32_t));
+  }
+  return bytes <= limit;
+}
+
+// Whether the values that each row group uses stay within the limit as a dictionary page.
+bool DictionaryFits(const arrow::DictionaryArray& array, const FileRows& rows, int64_t limit) {
+  const auto& strings = static_cast<const arrow::StringArray&>(*array.dictionary());
+  const int64_t prefix = sizeof(uint32_t);
+  if (strings.total_values_length() + prefix * strings.length() <= limit) return true;
+  const auto& indices = static_cast<const arrow::Int32Array&>(*array.indices());
+  if (RowsFit(strings, indices, rows, limit)) return true;
+  std::vector<int64_t> last_group(static_cast<size_t>(strings.length()), -1);
+  int64_t bytes = 0;
+  for (int64_t i = 0; i < rows.count(); ++i) {
+    const int64_t group = i / rows.group_rows;
+    if (i % rows.group_rows == 0) bytes = 0;
+    const int64_t row = rows.at(i);
+    if (indices.IsNull(row)) continue;
+    int64_t& last = last_group[indices.Value(row)];
+    if (last == group) continue;
+    last = group;
+    bytes += strings.value_length(indices.Value(row)) + prefix;
+    if (bytes > limit) return false;
+  }
+  return true;
+}
+
+ColumnEncoding ChooseInteger(const Sample& sample, int64_t limit, int64_t group_rows) {
+  if (sample.bytes > static_cast<double>(limit)) return ColumnEncoding::kDelta;
+  // Codes of a run are stored once.
+  const double code_bits = std::ceil(std::log2(std::max(1.0, sample.distinct)));
+  const double bits = code_bits * std::min(1.0, 2 * sample.changes) +
+                      8 * sample.bytes / static_cast<double>(group_rows);
+  return bits <= sample.delta_bits + 1 ? ColumnEncoding::kDictionary : ColumnEncoding::kDelta;
+}
+
+ColumnEncoding ChooseFloat(const Sample& sample, const table::Settings& settings,
+                           int64_t group_rows) {
+  if (settings.float_encoding == "dictionary") return ColumnEncoding::kDictionary;
+  const bool repeats = sample.bytes <= static_cast<double>(settings.dictionary_page_bytes) &&
+                       4 * sample.distinct <= static_cast<double>(group_rows);
+  return repeats && settings.float_encoding != "byte-stream-split"
+             ? ColumnEncoding::kDictionary
+             : ColumnEncoding::kByteStreamSplit;
+}
+
+ColumnEncoding ChooseBytes(const Sample& sample, int64_t limit, int64_t group_rows) {
+  const bool repeats = sample.bytes <= static_cast<double>(limit) &&
+                       2 * sample.distinct <= static_cast<double>(group_rows);
+  return repeats ? ColumnEncoding::kDictionary : ColumnEncoding::kPlain;
+}
+
+template <typename T>
+bool HasNan(const arrow::Array& array, const FileRows& rows) {
+  const T* values = array.data()->GetValues<T>(1);
+  for (int64_t i = 0; i < rows.count(); ++i) {
+    if (array.IsValid(rows.at(i)) && std::isnan(values[rows.at(i)])) return true;
+  }
+  return false;
+}
+
+ColumnPlan PlanColumn(const arrow::Array& array, bool may_hold_nan, const FileRows& rows,
+                      const table::Settings& settings) {
+  using arrow::Type;
+  const int64_t limit = settings.dictionary_page_bytes;
+  ColumnPlan plan;
+  switch (array.type_id()) {
+    case Type::BOOL: plan.encoding = ColumnEncoding::kPlain; break;
+    case Type::INT32:
+    case Type::DATE32:
+      plan.encoding =
+          ChooseInteger(SampleIntegers<int32_t>(array, rows), limit, rows.group_rows);
+      break;
+    case Type::INT64:
+    case Type::TIME64:
+    case Type::TIMESTAMP:
+      plan.encoding =
+          ChooseInteger(SampleIntegers<int64_t>(array, rows), limit, rows.group_rows);
+      break;
+    case Type::FLOAT:
+      plan.encoding =
+          ChooseFloat(SampleFloats<float, uint32_t>(array, rows), settings, rows.group_rows);
+      plan.statistics = !(may_hold_nan && HasNan<float>(array, rows));
+      break;
+    case Type::DOUBLE:
+      plan.encoding =
+          ChooseFloat(SampleFloats<double, uint64_t>(array, rows), settings, rows.group_rows);
+      plan.statistics = !(may_hold_nan && HasNan<double>(array, rows));
+      break;
+    case Type::DICTIONARY:
+      plan.arrow_dictionary =
+          DictionaryFits(static_cast<const arrow::DictionaryArray&>(array), rows, limit);
+      plan.encoding =
+          plan.arrow_dictionary ? ColumnEncoding::kDictionary : ColumnEncoding::kPlain;
+      break;
+    case Type::STRING:
+    case Type::BINARY:
+      plan.encoding =
+          ChooseBytes(SampleBytes<arrow::BinaryArray>(array, rows), limit, rows.group_rows);
+      break;
+    case Type::DECIMAL128:
+    case Type::FIXED_SIZE_BINARY:
+      plan.encoding = ChooseBytes(SampleBytes<arrow::FixedSizeBinaryArray>(array, rows), limit,
+                                  rows.group_rows);
+      break;
+    case Type::EXTENSION:
+      return PlanColumn(*static_cast<const arrow::ExtensionArray&>(array).storage(), may_hold_nan,
+                        rows, settings);
+    default:  // nested: dictionaries, as Arrow's writer does by itself
+      plan.statistics = !may_hold_nan;
+      break;
+  }
+  return plan;
+}
+
+}  // namespace
+
+std::vector<ColumnPlan> PlanColumns(const iceberg::Schema& schema,
+                                    const std::vector<int>& delta_ids,
+                                    const table::Settings& settings, const Rows& rows,
+                                    const std::vector<uint32_t>& order, int64_t begin, int64_t end,
+                                    int64_t row_group_rows) {
+  const FileRows file{&order, begin, end, std::min(end - begin, row_group_rows)};
+  std::vector<ColumnPlan> plans;
+  for (size_t i = 0; i < schema.fields.size(); ++i) {
+    const bool delta =
+        std::find(delta_ids.begin(), delta_ids.end(), schema.fields[i].id) != delta_ids.end();
+    if (delta) {
+      plans.push_back({.encoding = ColumnEncoding::kDelta});
+    } else {
+      plans.push_back(PlanColumn(*rows.columns[i], rows.may_hold_nan[i] != 0, file, settings));
+    }
+  }
+  return plans;
+}
+
+}  // namespace timelake::write

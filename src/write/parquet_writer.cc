@@ -1,0 +1,182 @@
+#include "write/parquet_writer.h"
+
+#include <map>
+#include <string>
+#include <utility>
+
+#include <arrow/util/compression.h>
+#include <parquet/arrow/schema.h>
+#include <parquet/arrow/writer.h>
+#include <parquet/exception.h>
+#include <parquet/properties.h>
+#include <parquet/schema.h>
+
+#include "base/text.h"
+#include "iceberg/arrow_schema.h"
+#include "timelake/version.h"
+
+namespace timelake::write {
+namespace {
+
+using Builder = parquet::WriterProperties::Builder;
+
+Result<arrow::Compression::type> CodecOf(const std::string& name) {
+  auto codec = arrow::util::Codec::GetCompressionType(name);
+  if (!codec.ok()) return InvalidArgument("unknown compression codec {}", Quote(name));
+  if (!arrow::util::Codec::IsAvailable(*codec)) {
+    return Unsupported("this build of Arrow has no compression codec {}", Quote(name));
+  }
+  return codec;
+}
+
+parquet::Encoding::type ParquetEncoding(ColumnEncoding encoding) {
+  switch (encoding) {
+    case ColumnEncoding::kDelta: return parquet::Encoding::DELTA_BINARY_PACKED;
+    case ColumnEncoding::kByteStreamSplit: return parquet::Encoding::BYTE_STREAM_SPLIT;
+    default: return parquet::Encoding::PLAIN;
+  }
+}
+
+std::shared_ptr<parquet::ArrowWriterProperties> ArrowProperties(const FileFormat& format) {
+  // No ARROW:schema: with it Arrow readers would see dictionary types where we wrote dictionaries.
+  parquet::ArrowWriterProperties::Builder builder;
+  builder.set_use_threads(format.executor != nullptr);
+  if (format.executor != nullptr) builder.set_executor(format.executor);
+  return builder.build();
+}
+
+// Leaf columns of a file: which field of the schema each belongs to, and its path. Arrow keys
+// settings by dotted path, so two leaves may share one ("a.b" and b inside a).
+struct Leaf {
+  size_t field = 0;
+  std::string path;
+  bool top_level = false;
+  bool is_float = false;
+};
+
+Result<std::vector<Leaf>> LeavesOf(const arrow::Schema& schema, const Builder& builder,
+                                   const FileFormat& format) {
+  std::shared_ptr<parquet::SchemaDescriptor> parquet_schema;
+  Builder copy = builder;
+  TL_RETURN_NOT_OK(parquet::arrow::ToParquetSchema(&schema, *copy.build(), *ArrowProperties(format),
+                                                   &parquet_schema));
+  std::vector<Leaf> leaves;
+  for (int i = 0; i < parquet_schema->num_columns(); ++i) {
+    const auto* column = parquet_schema->Column(i);
+    const auto* root = parquet_schema->GetColumnRoot(i);
+    const auto type = column->physical_type();
+    leaves.push_back({static_cast<size_t>(parquet_schema->group_node()->FieldIndex(*root)),
+                      column->path()->ToDotString(), root->is_primitive(),
+                      type == parquet::Type::FLOAT || type == parquet::Type::DOUBLE});
+  }
+  return leaves;
+}
+
+void ApplyPlans(const FileFormat& format, const std::vector<Leaf>& leaves, Builder* builder) {
+  std::map<std::string, int> owners;
+  for (const Leaf& leaf : leaves) ++owners[leaf.path];
+  for (const Leaf& leaf : leaves) {
+    const ColumnPlan& plan = format.columns[leaf.field];
+    if (!plan.statistics && leaf.is_float) builder->disable_statistics(leaf.path);
+    if (!leaf.top_level || owners[leaf.path] > 1) continue;
+    if (plan.encoding == ColumnEncoding::kDictionary) continue;
+    builder->disable_dictionary(leaf.path);
+    builder->encoding(leaf.path, ParquetEncoding(plan.encoding));
+  }
+}
+
+std::vector<parquet::SortingColumn> SortingColumns(const FileFormat& format,
+                                                   const std::vector<Leaf>& leaves) {
+  std::vector<parquet::SortingColumn> columns;
+  for (const SortedBy& by : format.sorting) {
+    for (size_t i = 0; i < leaves.size(); ++i) {
+      if (leaves[i].field != static_cast<size_t>(by.field)) continue;
+      columns.push_back({static_cast<int32_t>(i), by.descending, by.nulls_first});
+      break;
+    }
+  }
+  return columns;
+}
+
+Result<std::shared_ptr<parquet::WriterProperties>> Properties(const FileFormat& format,
+                                                              const arrow::Schema& schema) {
+  const table::Settings& settings = format.settings;
+  TL_ASSIGN_OR_RAISE(const auto codec, CodecOf(settings.codec));
+  Builder builder;
+  builder.created_by(std::string("timelake ") + kVersion)
+      ->compression(codec)
+      ->max_row_group_length(settings.row_group_rows)
+      ->max_rows_per_page(settings.data_page_rows)
+      ->dictionary_pagesize_limit(settings.dictionary_page_bytes)
+      ->enable_write_page_index()
+      ->enable_store_decimal_as_integer();
+  if (settings.codec_level) {
+    builder.compression_level(*settings.codec_level);
+  } else if (codec == arrow::Compression::ZSTD) {
+    builder.compression_level(3);
+  }
+  TL_ASSIGN_OR_RAISE(const auto leaves, LeavesOf(schema, builder, format));
+  ApplyPlans(format, leaves, &builder);
+  builder.set_sorting_columns(SortingColumns(format, leaves));
+  return builder.build();
+}
+
+}  // namespace
+
+std::shared_ptr<arrow::Schema> SchemaOf(const FileFormat& format) {
+  arrow::FieldVector fields = iceberg::ToArrow(*format.schema)->fields();
+  for (size_t i = 0; i < fields.size(); ++i) {
+    if (!format.columns[i].arrow_dictionary) continue;
+    fields[i] = fields[i]->WithType(arrow::dictionary(arrow::int32(), arrow::utf8()));
+  }
+  return arrow::schema(std::move(fields));
+}
+
+DataFileWriter::DataFileWriter(FileFormat format) : format_(std::move(format)) {}
+
+DataFileWriter::~DataFileWriter() = default;
+
+Result<std::unique_ptr<DataFileWriter>> DataFileWriter::Open(
+    std::shared_ptr<arrow::io::OutputStream> sink, FileFormat format) {
+  std::unique_ptr<DataFileWriter> file(new DataFileWriter(std::move(format)));
+  file->sink_ = std::move(sink);
+  for (const iceberg::Field& field : file->format_.schema->fields) file->metrics_.emplace_back(field);
+  BEGIN_PARQUET_CATCH_EXCEPTIONS
+  const auto schema = SchemaOf(file->format_);
+  TL_ASSIGN_OR_RAISE(auto properties, Properties(file->format_, *schema));
+  TL_ASSIGN_OR_RAISE(
+      file->writer_,
+      parquet::arrow::FileWriter::Open(*schema, arrow::default_memory_pool(), file->sink_,
+                                       std::move(properties), ArrowProperties(file->format_)));
+  END_PARQUET_CATCH_EXCEPTIONS
+  return file;
+}
+
+Status DataFileWriter::Write(const arrow::RecordBatch& batch) {
+  if (batch.num_rows() == 0) return Status::OK();
+  for (int i = 0; i < batch.num_columns(); ++i) metrics_[i].Add(*batch.column(i));
+  BEGIN_PARQUET_CATCH_EXCEPTIONS
+  if (rows_ == 0 || std::exchange(group_ended_, false)) {
+    TL_RETURN_NOT_OK(writer_->NewBufferedRowGroup());
+  }
+  rows_ += batch.num_rows();
+  return writer_->WriteRecordBatch(batch);
+  END_PARQUET_CATCH_EXCEPTIONS
+}
+
+Result<int64_t> DataFileWriter::FlushedBytes() const { return sink_->Tell(); }
+
+Result<iceberg::DataFile> DataFileWriter::Close() {
+  iceberg::DataFile file;
+  BEGIN_PARQUET_CATCH_EXCEPTIONS
+  TL_RETURN_NOT_OK(writer_->Close());
+  for (const ColumnMetrics& metrics : metrics_) TL_RETURN_NOT_OK(metrics.Finish(&file));
+  AddFooterMetrics(*writer_->metadata(), &file);
+  END_PARQUET_CATCH_EXCEPTIONS
+  file.record_count = rows_;
+  TL_ASSIGN_OR_RAISE(file.file_size_in_bytes, sink_->Tell());
+  TL_RETURN_NOT_OK(sink_->Close());
+  return file;
+}
+
+}  // namespace timelake::write
