@@ -91,17 +91,22 @@ struct Manifest {
   std::vector<ManifestEntry> entries;
 };
 
-// Avro bytes of a manifest, codec null or deflate, with all field ids and header keys (`schema`, `schema-id`,
-// `partition-spec`, `partition-spec-id`, `format-version`, `content`).
+// Avro bytes of a manifest, codec null, with all field ids and header keys (`schema`, `schema-id`,
+// `partition-spec`, `partition-spec-id`, `format-version`, `content`). Always format version 2.
+// kInvalidArgument naming the file of an entry that readers could not take: no path, a partition
+// value of another type, an entry that is not new without snapshot id or sequence number. Equal
+// input gives equal bytes.
 Result<std::shared_ptr<arrow::Buffer>> WriteManifest(const ManifestHeader& header,
                                                      const std::vector<ManifestEntry>& entries);
 
-// Reads a manifest of format version 1 or 2 by any writer (codecs null, deflate, zstd, snappy; unknown fields skipped; fields by id). Partition values are
-// typed by `header.spec` and `header.schema` as recorded in the file. kCorrupt names `source`.
+// Reads a manifest of format version 1 or 2 by any writer (codecs null, deflate, zstd, snappy;
+// unknown fields skipped; fields by id). Partition values are typed by `header.spec` and
+// `header.schema` as recorded in the file, by their Avro type where these do not tell. kCorrupt
+// names `source`, the field and the byte.
 Result<Manifest> ReadManifest(std::string_view bytes, std::string_view source);
 
-// Fills what entries inherit from their manifest-list row: snapshot id, sequence numbers (specification,
-// "Sequence Number Inheritance"). Version 1 manifests get sequence number 0.
+// Fills what entries inherit from their manifest-list row: snapshot id, sequence numbers
+// (specification, "Sequence Number Inheritance"). Version 1 manifests get sequence number 0.
 void Inherit(const ManifestFile& row, std::vector<ManifestEntry>* entries);
 
 // Row of the manifest list for entries just written: counts, partition summaries, and

@@ -70,8 +70,9 @@ Result<std::string> DecompressSnappy(std::string_view bytes, int64_t limit) {
   return plain;
 }
 
-// Deflate and Zstandard blocks do not tell their size: the buffer grows as it fills. Bytes after the
-// end of the stream are ignored: PyIceberg leaves three of zlib's checksum behind its deflate blocks.
+// Deflate and Zstandard blocks do not tell their size: the buffer grows as it fills. Bytes after
+// the end of the stream are ignored: PyIceberg leaves three of zlib's checksum behind its deflate
+// blocks.
 Result<std::string> DecompressStream(Codec kind, std::string_view bytes, int64_t limit) {
   constexpr int64_t kFirstSize = 64 << 10;
   TL_ASSIGN_OR_RAISE(auto codec, MakeCodec(kind));
