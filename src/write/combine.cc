@@ -99,15 +99,6 @@ bool AnyNan(const arrow::ArrayData& data) {
   return std::any_of(values, values + data.length, [](T value) { return std::isnan(value); });
 }
 
-// Looks below nulls as well: a false alarm costs statistics only.
-bool HoldsNan(const arrow::ArrayData& data) {
-  if (data.length == 0) return false;
-  if (data.type->id() == arrow::Type::FLOAT) return AnyNan<float>(data);
-  if (data.type->id() == arrow::Type::DOUBLE) return AnyNan<double>(data);
-  return std::any_of(data.child_data.begin(), data.child_data.end(),
-                     [](const auto& child) { return HoldsNan(*child); });
-}
-
 Result<std::shared_ptr<arrow::Array>> CombineColumn(const Target& target,
                                                     const iceberg::Field& field, bool is_key,
                                                     arrow::ArrayVector chunks, int64_t rows) {
@@ -132,6 +123,15 @@ Result<std::shared_ptr<arrow::Array>> CombineColumn(const Target& target,
 }
 
 }  // namespace
+
+// Looks below nulls as well: a false alarm costs statistics only.
+bool HoldsNan(const arrow::ArrayData& data) {
+  if (data.length == 0) return false;
+  if (data.type->id() == arrow::Type::FLOAT) return AnyNan<float>(data);
+  if (data.type->id() == arrow::Type::DOUBLE) return AnyNan<double>(data);
+  return std::any_of(data.child_data.begin(), data.child_data.end(),
+                     [](const auto& child) { return HoldsNan(*child); });
+}
 
 Result<std::shared_ptr<arrow::Array>> WithoutDictionary(
     const std::shared_ptr<arrow::Array>& array) {

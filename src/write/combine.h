@@ -24,6 +24,9 @@ struct Rows {
 Result<Rows> Combine(const Target& target, std::vector<std::shared_ptr<arrow::RecordBatch>> batches,
                      int threads);
 
+// Whether floats of the array, at any depth, hold NaN. May say yes for a NaN below a null.
+bool HoldsNan(const arrow::ArrayData& data);
+
 // Dense array of the values of dictionary(int32, utf8); other arrays as they are.
 Result<std::shared_ptr<arrow::Array>> WithoutDictionary(const std::shared_ptr<arrow::Array>& array);
 

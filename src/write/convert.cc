@@ -107,7 +107,8 @@ Place Place::Child(const std::string& name, std::function<int64_t(int64_t)> pare
   return {table, column + "." + name,
           [outer = row_of, parent_of = std::move(parent_of)](int64_t i) {
             return outer(parent_of(i));
-          }};
+          },
+          unit};
 }
 
 std::string Place::At(int64_t position) const {

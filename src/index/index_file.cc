@@ -1,0 +1,79 @@
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include <arrow/io/memory.h>
+#include <arrow/table.h>
+#include <arrow/util/byte_size.h>
+
+#include "iceberg/arrow_schema.h"
+#include "index/last_value_index.h"
+#include "table/data_file_reader.h"
+#include "table/meta_cache.h"
+#include "table/settings.h"
+#include "write/combine.h"
+#include "write/encoding.h"
+#include "write/parquet_writer.h"
+
+namespace timelake::index {
+namespace {
+
+std::string CacheKey(const std::string& uri) { return "lvi:" + uri; }
+
+}  // namespace
+
+Result<std::shared_ptr<arrow::Buffer>> Encode(const std::shared_ptr<arrow::RecordBatch>& batch,
+                                              const iceberg::Schema& schema) {
+  TL_ASSIGN_OR_RAISE(const auto settings, table::ResolveSettings({}));
+  write::Rows rows{batch->columns(), {}, batch->num_rows()};
+  for (const auto& column : rows.columns) {
+    rows.may_hold_nan.push_back(write::HoldsNan(*column->data()));
+  }
+  std::vector<uint32_t> order(static_cast<size_t>(rows.count));
+  std::iota(order.begin(), order.end(), 0);
+  write::FileFormat format;
+  format.schema = &schema;
+  format.settings = settings;
+  format.columns = write::PlanColumns(schema, {}, settings, rows, order, 0, rows.count,
+                                      settings.row_group_rows);
+  TL_ASSIGN_OR_RAISE(auto sink, arrow::io::BufferOutputStream::Create());
+  TL_ASSIGN_OR_RAISE(auto writer, write::DataFileWriter::Open(sink, std::move(format)));
+  TL_RETURN_NOT_OK(writer->Write(*batch));
+  TL_RETURN_NOT_OK(writer->Close());
+  return sink->Finish();
+}
+
+Result<std::shared_ptr<arrow::RecordBatch>> Read(const table::Env& env, const std::string& uri,
+                                                 const iceberg::Schema& schema) {
+  const auto arrow_schema = iceberg::ToArrow(schema);
+  if (env.cache) {
+    auto cached = env.cache->Get<arrow::RecordBatch>(CacheKey(uri));
+    // It may have been read under an older schema of the table.
+    if (cached && cached->schema()->Equals(*arrow_schema, /*check_metadata=*/true)) {
+      return std::const_pointer_cast<arrow::RecordBatch>(cached);
+    }
+  }
+  table::DataFileRequest request;
+  request.uri = uri;
+  request.fields = schema.fields;
+  TL_ASSIGN_OR_RAISE(auto file, table::OpenDataFile(env, request));
+  std::vector<int> row_groups(static_cast<size_t>(file->num_row_groups()));
+  std::iota(row_groups.begin(), row_groups.end(), 0);
+  TL_ASSIGN_OR_RAISE(auto reader, file->Read(row_groups));
+  TL_ASSIGN_OR_RAISE(auto batches, reader->ToRecordBatches());
+  TL_ASSIGN_OR_RAISE(auto table, arrow::Table::FromRecordBatches(reader->schema(), batches));
+  TL_ASSIGN_OR_RAISE(auto combined, table->CombineChunksToBatch());
+  auto rows =
+      arrow::RecordBatch::Make(arrow_schema, combined->num_rows(), combined->columns());
+  TL_RETURN_NOT_OK(WithContext(rows->Validate(), uri));
+  Remember(env, uri, rows);
+  return rows;
+}
+
+void Remember(const table::Env& env, const std::string& uri,
+              const std::shared_ptr<arrow::RecordBatch>& rows) {
+  if (!env.cache) return;
+  env.cache->Put<arrow::RecordBatch>(CacheKey(uri), rows, arrow::util::TotalBufferSize(*rows));
+}
+
+}  // namespace timelake::index

@@ -1,0 +1,229 @@
+#include <algorithm>
+#include <numeric>
+#include <set>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include <arrow/builder.h>
+#include <arrow/compute/api.h>
+
+#include "iceberg/arrow_schema.h"
+#include "index/key_order.h"
+#include "index/last_value_index.h"
+#include "table/data_file_reader.h"
+#include "table/manifests.h"
+
+namespace timelake::index {
+namespace {
+
+using Batch = std::shared_ptr<arrow::RecordBatch>;
+
+// Why there is no index. Not an error: the caller scans.
+Status NoIndex(std::string reason) { return NotFound("{}", reason); }
+
+// An ancestor whose index is complete, and the snapshots between it and the one asked for.
+struct Base {
+  std::string uri;               // empty: the empty table, before its first snapshot
+  int64_t sequence_number = -1;  // of the ancestor
+  std::set<int64_t> since;
+};
+
+Status CheckNoDeletes(const iceberg::Snapshot& snapshot) {
+  const auto total = snapshot.summary.find("total-delete-files");
+  if (total == snapshot.summary.end() || total->second == "0") return Status::OK();
+  return NoIndex("the table has delete files");
+}
+
+// Only these leave every row of the ancestor where it was.
+bool KeepsRows(const iceberg::Snapshot& snapshot) {
+  return snapshot.operation() == "append" || snapshot.operation() == "replace";
+}
+
+Result<Base> FindBase(const table::Env& env, const iceberg::TableMetadata& metadata,
+                      const iceberg::Snapshot& snapshot) {
+  Base base;
+  const iceberg::Snapshot* at = &snapshot;
+  while (true) {
+    TL_RETURN_NOT_OK(CheckNoDeletes(*at));
+    if (const auto uri = at->summary.find(table::kLastValueIndex); uri != at->summary.end()) {
+      base.uri = uri->second;
+      base.sequence_number = at->sequence_number;
+      return base;
+    }
+    if (env.rules->index_chain && !KeepsRows(*at)) {
+      return NoIndex(fmt::format("snapshot {} is a {} without an index", at->snapshot_id,
+                                 at->operation()));
+    }
+    if (!base.since.insert(at->snapshot_id).second) {
+      return NoIndex(fmt::format("snapshot {} is its own ancestor", at->snapshot_id));
+    }
+    if (!at->parent_snapshot_id) return base;
+    const iceberg::Snapshot* parent = iceberg::SnapshotById(metadata, *at->parent_snapshot_id);
+    if (parent == nullptr) {
+      return NoIndex(fmt::format("snapshot {} has expired, none since names an index",
+                                 *at->parent_snapshot_id));
+    }
+    at = parent;
+  }
+}
+
+struct AddedFile {
+  int64_t sequence_number = 0;
+  table::DataFileRequest request;
+};
+
+table::DataFileRequest RequestOf(const iceberg::DataFile& file, const iceberg::PartitionSpec& spec,
+                                 const iceberg::Schema& schema) {
+  table::DataFileRequest request;
+  request.uri = file.file_path;
+  request.size = file.file_size_in_bytes;
+  request.fields = schema.fields;
+  for (size_t i = 0; i < spec.fields.size() && i < file.partition.size(); ++i) {
+    if (spec.fields[i].transform.kind == iceberg::TransformKind::kIdentity) {
+      request.constants.emplace_back(spec.fields[i].source_id, file.partition[i]);
+    }
+  }
+  return request;
+}
+
+// The live data files that came with the snapshots since, in the order of writes.
+Result<std::vector<AddedFile>> FilesSince(const table::Env& env, const iceberg::Snapshot& snapshot,
+                                          const Base& base, const iceberg::Schema& schema,
+                                          int64_t max_bytes) {
+  TL_ASSIGN_OR_RAISE(auto rows, table::ReadRows(env, snapshot));
+  std::vector<AddedFile> files;
+  int64_t bytes = 0;
+  for (const iceberg::ManifestFile& row : *rows) {
+    if (row.content == iceberg::ManifestContent::kDeletes) {
+      return NoIndex("the table has delete files");
+    }
+    // A manifest holds no entry that is younger than itself. (Version 1 has no sequence numbers.)
+    if (row.sequence_number != 0 && row.sequence_number <= base.sequence_number) continue;
+    TL_ASSIGN_OR_RAISE(auto manifest, table::ReadEntries(env, row));
+    for (const iceberg::ManifestEntry& entry : manifest->entries) {
+      if (entry.status == iceberg::EntryStatus::kDeleted) continue;
+      if (!base.since.count(entry.snapshot_id.value_or(row.added_snapshot_id))) continue;
+      bytes += entry.file.file_size_in_bytes;
+      if (bytes > max_bytes) {
+        return NoIndex(fmt::format("more than {} bytes were added since the last index", max_bytes));
+      }
+      files.push_back({entry.sequence_number.value_or(row.sequence_number),
+                       RequestOf(entry.file, manifest->header.spec, schema)});
+    }
+  }
+  std::sort(files.begin(), files.end(), [](const AddedFile& a, const AddedFile& b) {
+    return std::tie(a.sequence_number, a.request.uri) < std::tie(b.sequence_number, b.request.uri);
+  });
+  return files;
+}
+
+// The rows of files, one file after the other.
+class FileRows : public arrow::RecordBatchReader {
+ public:
+  FileRows(const table::Env* env, std::shared_ptr<arrow::Schema> schema,
+           std::vector<AddedFile> files)
+      : env_(env), schema_(std::move(schema)), files_(std::move(files)) {}
+
+  std::shared_ptr<arrow::Schema> schema() const override { return schema_; }
+
+  Status ReadNext(Batch* batch) override {
+    while (true) {
+      batch->reset();
+      if (reader_) TL_RETURN_NOT_OK(reader_->ReadNext(batch));
+      if (*batch) return Status::OK();
+      reader_.reset();
+      if (next_ == files_.size()) return Status::OK();
+      TL_ASSIGN_OR_RAISE(file_, table::OpenDataFile(*env_, files_[next_++].request));
+      std::vector<int> row_groups(static_cast<size_t>(file_->num_row_groups()));
+      std::iota(row_groups.begin(), row_groups.end(), 0);
+      TL_ASSIGN_OR_RAISE(reader_, file_->Read(row_groups));
+    }
+  }
+
+ private:
+  const table::Env* env_;
+  std::shared_ptr<arrow::Schema> schema_;
+  std::vector<AddedFile> files_;
+  size_t next_ = 0;
+  std::unique_ptr<table::DataFileReader> file_;
+  std::shared_ptr<arrow::RecordBatchReader> reader_;
+};
+
+Result<Batch> NewestOf(const table::Env& env, const iceberg::Schema& schema,
+                       const table::Contract& contract, std::vector<AddedFile> files) {
+  return NewestRows(std::make_shared<FileRows>(&env, iceberg::ToArrow(schema), std::move(files)),
+                    schema, contract);
+}
+
+Result<Batch> TakeRows(const Batch& batch, arrow::Int64Builder* rows) {
+  TL_ASSIGN_OR_RAISE(auto positions, rows->Finish());
+  TL_ASSIGN_OR_RAISE(auto taken, arrow::compute::Take(batch, positions));
+  return taken.record_batch();
+}
+
+// Rows that a replace snapshot moved, with sequence numbers from before the base: the index knows
+// them already. But where such a row has the time of its series' indexed row and other values, the move
+// may have changed which of the two is later, and the index does not say where its row came from.
+Status CheckMoved(const Batch& index, const Batch& moved, const iceberg::Schema& schema,
+                  const table::Contract& contract) {
+  TL_ASSIGN_OR_RAISE(const RowOrder order, RowOrder::Make(*index, *moved, schema, contract));
+  arrow::Int64Builder indexed_rows, moved_rows;
+  for (const Place& place : Locate(order, index->num_rows(), moved->num_rows())) {
+    if (!place.matches) return NoIndex("a replaced file has a series that the index lacks");
+    if (!order.RightIsNewer(place.older, place.newer)) continue;
+    TL_RETURN_NOT_OK(indexed_rows.Append(place.older));
+    TL_RETURN_NOT_OK(moved_rows.Append(place.newer));
+  }
+  TL_ASSIGN_OR_RAISE(auto ours, TakeRows(index, &indexed_rows));
+  TL_ASSIGN_OR_RAISE(auto theirs, TakeRows(moved, &moved_rows));
+  const auto options = arrow::EqualOptions::Defaults().nans_equal(true);
+  if (ours->Equals(*theirs, /*check_metadata=*/false, options)) return Status::OK();
+  return NoIndex("a replaced file has rows of the same time as indexed ones");
+}
+
+Result<Batch> Extend(const table::Env& env, const iceberg::Snapshot& snapshot, const Base& base,
+                     const iceberg::Schema& schema, const table::Contract& contract,
+                     int64_t max_bytes) {
+  Batch index;
+  if (base.uri.empty()) {
+    TL_ASSIGN_OR_RAISE(index, arrow::RecordBatch::MakeEmpty(iceberg::ToArrow(schema)));
+  } else {
+    TL_ASSIGN_OR_RAISE(index, Read(env, base.uri, schema));
+  }
+  if (base.since.empty()) return index;
+  TL_ASSIGN_OR_RAISE(auto files, FilesSince(env, snapshot, base, schema, max_bytes));
+  const auto first_new = std::find_if(files.begin(), files.end(), [&](const AddedFile& file) {
+    return file.sequence_number > base.sequence_number;
+  });
+  if (first_new != files.begin()) {
+    TL_ASSIGN_OR_RAISE(auto moved, NewestOf(env, schema, contract, {files.begin(), first_new}));
+    TL_RETURN_NOT_OK(CheckMoved(index, moved, schema, contract));
+  }
+  TL_ASSIGN_OR_RAISE(auto newer, NewestOf(env, schema, contract, {first_new, files.end()}));
+  return Merge(index, newer, schema, contract);
+}
+
+}  // namespace
+
+Result<std::optional<Batch>> ValidAt(const table::Env& env, const iceberg::TableMetadata& metadata,
+                                     const iceberg::Snapshot& snapshot,
+                                     const table::Contract& contract, int64_t max_bytes) {
+  const auto find = [&]() -> Result<Batch> {
+    if (!contract.is_time_series()) return NoIndex("the table has no time column");
+    TL_ASSIGN_OR_RAISE(const Base base, FindBase(env, metadata, snapshot));
+    return Extend(env, snapshot, base, *iceberg::CurrentSchema(metadata), contract, max_bytes);
+  };
+  Result<Batch> index = find();
+  if (index.ok()) return std::optional<Batch>(*std::move(index));
+  // Also when a part is unreadable: whoever asks can read the data instead, and will meet the error
+  // again if it concerns the data.
+  env.Metric("index.miss");
+  env.Log(LogLevel::kInfo, fmt::format("{}: no last-value index at snapshot {}: {}",
+                                       metadata.location, snapshot.snapshot_id,
+                                       MessageOf(index.status())));
+  return std::optional<Batch>();
+}
+
+}  // namespace timelake::index
