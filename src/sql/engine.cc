@@ -1,0 +1,185 @@
+#include "sql/engine.h"
+
+#include <atomic>
+#include <mutex>
+#include <utility>
+
+#include <duckdb/main/client_context.hpp>
+#include <duckdb/main/pending_query_result.hpp>
+#include <duckdb/main/query_result.hpp>
+#include <duckdb/parser/parser.hpp>
+#include <duckdb/parser/sql_statement.hpp>
+
+#include "base/text.h"
+#include "sql/database.h"
+#include "sql/error.h"
+#include "sql/mentioned_tables.h"
+#include "sql/params.h"
+#include "sql/result_reader.h"
+
+namespace timelake::sql {
+
+namespace {
+
+using Statements = duckdb::vector<duckdb::unique_ptr<duckdb::SQLStatement>>;
+
+// The texts of a script's statements. Throws on a syntax error.
+std::vector<std::string> Texts(const std::string& script, const duckdb::ParserOptions& options) {
+  duckdb::Parser parser(options);
+  parser.ParseQuery(script);
+  std::vector<std::string> texts;
+  for (const auto& statement : parser.statements) {
+    // The last one comes with everything behind it.
+    std::string_view text = Trim(statement->query);
+    while (!text.empty() && text.back() == ';') text = Trim(text.substr(0, text.size() - 1));
+    texts.emplace_back(text);
+  }
+  return texts;
+}
+
+}  // namespace
+
+class Engine::Impl : public std::enable_shared_from_this<Impl> {
+ public:
+  explicit Impl(EngineOptions options) : options_(std::move(options.session)) {
+    if (options.lake) {
+      lake_ = std::make_shared<LakeContext>(std::move(options.lake), options_.name_space);
+    }
+  }
+
+  Status Open() {
+    return Guard([&] {
+      database_ = Database::Open(options_, lake_);
+      return Status::OK();
+    });
+  }
+
+  Result<std::shared_ptr<arrow::RecordBatchReader>> Query(std::string_view text,
+                                                          const Params& params) {
+    std::lock_guard lock(mutex_);
+    if (open_result_) {
+      return InvalidArgument("the result of the previous statement is still open: read it to the end "
+                             "or close it first");
+    }
+    stop_ = false;
+    if (broken_.exchange(false)) database_.reset();
+    if (!database_) TL_RETURN_NOT_OK(Open());
+    bool fatal = false;
+    auto result = Guard([&] { return Start(text, params, &fatal); }, &fatal);
+    // After a failed check of its own DuckDB refuses everything: the next statement gets a new
+    // instance. Temporary tables and settings of the session are gone then.
+    if (fatal) database_.reset();
+    return result;
+  }
+
+  void Interrupt() {
+    stop_ = true;
+    std::lock_guard lock(interrupt_mutex_);
+    if (const auto running = running_.lock()) running->connection->Interrupt();
+  }
+
+ private:
+  Result<std::shared_ptr<arrow::RecordBatchReader>> Start(std::string_view text,
+                                                          const Params& params, bool* fatal) {
+    SetRunning(database_);
+    TL_ASSIGN_OR_RAISE(auto values, BindParams(params));
+    duckdb::Connection& connection = *database_->connection;
+    Statements statements = connection.ExtractStatements(std::string(text));
+    if (statements.empty()) return InvalidArgument("no statement: the text is empty");
+    if (statements.size() > 1) {
+      // DuckDB turns some single statements (PIVOT without a list of values) into several.
+      const auto texts = Texts(std::string(text), connection.context->GetParserOptions());
+      if (texts.size() > 1) {
+        return InvalidArgument("{} statements where one is expected", texts.size());
+      }
+    }
+    for (size_t i = 0; i + 1 < statements.size(); ++i) {
+      TL_ASSIGN_OR_RAISE(auto result, Execute(std::move(statements[i]), &values, fatal));
+      if (result->HasError()) return FromDuckDb(result->GetErrorObject(), fatal);
+    }
+    TL_ASSIGN_OR_RAISE(auto result, Execute(std::move(statements.back()), &values, fatal));
+    open_result_ = true;
+    return MakeResultReader(database_, std::move(result),
+                            [self = shared_from_this()](bool broken) { self->Finished(broken); });
+  }
+
+  Result<duckdb::unique_ptr<duckdb::QueryResult>> Execute(
+      duckdb::unique_ptr<duckdb::SQLStatement> statement,
+      duckdb::case_insensitive_map_t<duckdb::BoundParameterData>* values, bool* fatal) {
+    if (lake_) {
+      auto tables = MentionedTables(*statement, lake_->default_namespace());
+      if (tables.size() < 2) tables.clear();  // the lookup alone does as well
+      lake_->SetMentioned(std::move(tables));
+    }
+    duckdb::Connection& connection = *database_->connection;
+    auto pending = connection.PendingQuery(std::move(statement), *values,
+                                           duckdb::QueryResultOutputType::ALLOW_STREAMING);
+    if (pending->HasError()) return FromDuckDb(pending->GetErrorObject(), fatal);
+    // An interrupt that came before the statement had begun was forgotten when it did.
+    if (stop_) connection.Interrupt();
+    auto result = pending->Execute();
+    if (result->HasError()) return FromDuckDb(result->GetErrorObject(), fatal);
+    return result;
+  }
+
+  void Finished(bool broken) {
+    // Not under mutex_: a reader that cannot be made ends inside of Query.
+    open_result_ = false;
+    if (broken) broken_ = true;
+  }
+
+  void SetRunning(const std::shared_ptr<Database>& database) {
+    std::lock_guard lock(interrupt_mutex_);
+    running_ = database;
+  }
+
+  const SessionOptions options_;
+  std::shared_ptr<LakeContext> lake_;
+  std::mutex mutex_;  // one statement at a time
+  std::shared_ptr<Database> database_;
+  std::atomic<bool> open_result_{false};
+  std::atomic<bool> broken_{false};
+  std::atomic<bool> stop_{false};
+  std::mutex interrupt_mutex_;
+  std::weak_ptr<Database> running_;
+};
+
+Engine::Engine(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Engine::~Engine() = default;
+
+Result<std::shared_ptr<Engine>> Engine::Make(EngineOptions options) {
+  auto impl = std::make_shared<Impl>(std::move(options));
+  TL_RETURN_NOT_OK(impl->Open());
+  return std::shared_ptr<Engine>(new Engine(std::move(impl)));
+}
+
+Result<std::shared_ptr<arrow::RecordBatchReader>> Engine::Query(std::string_view text,
+                                                                const Params& params) {
+  return impl_->Query(text, params);
+}
+
+Status Engine::Run(std::string_view text, const Params& params) {
+  TL_ASSIGN_OR_RAISE(const auto reader, Query(text, params));
+  std::shared_ptr<arrow::RecordBatch> batch;
+  do {
+    TL_RETURN_NOT_OK(reader->ReadNext(&batch));
+  } while (batch);
+  return Status::OK();
+}
+
+void Engine::Interrupt() { impl_->Interrupt(); }
+
+Result<std::vector<std::string>> Engine::Split(std::string_view text) {
+  return Guard([&]() -> Result<std::vector<std::string>> {
+    const std::string script(text);
+    try {
+      return Texts(script, duckdb::ParserOptions());
+    } catch (const std::exception& e) {
+      duckdb::ErrorData error(e);
+      error.AddErrorLocation(script);
+      return FromDuckDb(error);
+    }
+  });
+}
+
+}  // namespace timelake::sql

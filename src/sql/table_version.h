@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "iceberg/metadata.h"
+#include "scan/scan.h"
+#include "table/env.h"
+#include "table/handle.h"
+
+namespace timelake::sql {
+
+struct TableVersion;
+
+// Plans and opens a scan of these top-level columns, in this order. Rows are not filtered.
+using OpenScan = std::function<Result<std::shared_ptr<scan::Scanner>>(
+    const TableVersion& table, const std::vector<int>& field_ids,
+    const scan::Predicate& predicate)>;
+
+// A table at the version that a transaction pinned: all that binding and scanning need of it.
+// Immutable; plans and running scans share it, so it outlives the catalog entry.
+struct TableVersion {
+  std::string name;  // "namespace.table"
+  int64_t number = 0;
+  std::shared_ptr<const iceberg::TableMetadata> metadata;
+  const iceberg::Schema* schema = nullptr;      // of the rows as seen; inside `metadata`
+  const iceberg::Snapshot* snapshot = nullptr;  // null: an empty table
+  table::Env env;
+  OpenScan open;  // tests give one that needs no files
+};
+
+// The current snapshot of a version that a handle has seen.
+std::shared_ptr<const TableVersion> CurrentVersion(const table::Handle& handle,
+                                                   const table::Version& version);
+
+// Rows that the snapshot's summary declares; 0 if it does not say.
+int64_t DeclaredRows(const TableVersion& table);
+
+}  // namespace timelake::sql

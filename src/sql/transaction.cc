@@ -1,0 +1,194 @@
+#include "sql/transaction.h"
+
+#include <algorithm>
+#include <atomic>
+#include <thread>
+#include <utility>
+
+#include <duckdb/catalog/catalog.hpp>
+#include <duckdb/main/client_context.hpp>
+
+#include "base/text.h"
+#include "sql/error.h"
+#include "sql/schema_entry.h"
+
+namespace timelake::sql {
+
+namespace {
+
+// Tables loaded at the same time. Loading waits for the store, not for a core.
+constexpr size_t kLoadThreads = 16;
+
+void InParallel(size_t count, const std::function<void(size_t)>& work) {
+  std::atomic<size_t> next{0};
+  const auto run = [&] {
+    for (size_t i = next++; i < count; i = next++) work(i);
+  };
+  std::vector<std::thread> threads;
+  for (size_t i = 1; i < std::min(count, kLoadThreads); ++i) threads.emplace_back(run);
+  run();
+  for (std::thread& thread : threads) thread.join();
+}
+
+Result<std::shared_ptr<const TableVersion>> LoadOne(table::Catalog& catalog,
+                                                    const table::TableName& name) {
+  TL_ASSIGN_OR_RAISE(const auto handle, catalog.Open(name));
+  const table::Version version = handle->known();
+  if (!version) return NotFound("table {} does not exist", name.full());
+  return CurrentVersion(*handle, version);
+}
+
+}  // namespace
+
+LakeTransaction::LakeTransaction(duckdb::TransactionManager& manager,
+                                 duckdb::ClientContext& context, LakeContext& lake)
+    : duckdb::Transaction(manager, context), lake_(lake) {}
+
+LakeTransaction& LakeTransaction::Get(duckdb::ClientContext& context, duckdb::Catalog& catalog) {
+  return duckdb::Transaction::Get(context, catalog).Cast<LakeTransaction>();
+}
+
+LakeTransaction::Versions LakeTransaction::Load(const std::vector<table::TableName>& names) {
+  Versions versions(names.size(), NotFound("not loaded"));
+  InParallel(names.size(),
+             [&](size_t i) { versions[i] = LoadOne(lake_.catalog(), names[i]); });
+  return versions;
+}
+
+std::shared_ptr<const TableVersion> LakeTransaction::Pinned(const std::string& full_name) {
+  std::lock_guard lock(mutex_);
+  const auto found = pinned_.find(full_name);
+  return found == pinned_.end() ? nullptr : found->second;
+}
+
+void LakeTransaction::Pin(const table::TableName& name,
+                          std::shared_ptr<const TableVersion> version) {
+  std::lock_guard lock(mutex_);
+  pinned_.emplace(name.full(), std::move(version));  // the first one stays
+}
+
+std::shared_ptr<const TableVersion> LakeTransaction::Resolve(const table::TableName& name) {
+  if (auto known = Pinned(name.full())) return known;
+  std::vector<table::TableName> wanted = {name};
+  for (table::TableName& other : lake_.TakeMentioned()) {
+    const bool again = std::any_of(wanted.begin(), wanted.end(), [&](const table::TableName& w) {
+      return w.full() == other.full();
+    });
+    if (!again && !Pinned(other.full())) wanted.push_back(std::move(other));
+  }
+  const Versions versions = Load(wanted);
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    if (versions[i].ok()) Pin(wanted[i], *versions[i]);
+  }
+  if (versions[0].ok()) return Pinned(name.full());
+  if (KindOf(versions[0].status()) != ErrorKind::kNotFound) Throw(versions[0].status());
+  return nullptr;
+}
+
+duckdb::CatalogEntry* LakeTransaction::Entry(LakeSchema& schema,
+                                             std::shared_ptr<const TableVersion> version,
+                                             const std::string& table_name) {
+  std::lock_guard lock(mutex_);
+  auto& entry = entries_[version->name];
+  if (!entry) entry = LakeTable::Make(schema, table_name, std::move(version));
+  return entry.get();
+}
+
+duckdb::optional_ptr<duckdb::CatalogEntry> LakeTransaction::Table(LakeSchema& schema,
+                                                                  const std::string& name) {
+  table::TableName full{schema.name, name};
+  // Also the text of 'file.csv' arrives here: not every name can be a table's.
+  if (!table::ParseTableName(full.full()).ok()) return nullptr;
+  auto version = Resolve(full);
+  if (!version) {
+    const std::string wanted = ToLowerAscii(name);
+    for (const std::string& candidate : TableNames(schema.name)) {
+      if (candidate == name || ToLowerAscii(candidate) != wanted) continue;
+      full.table = candidate;
+      version = Resolve(full);
+      if (version) break;
+    }
+  }
+  if (!version) return nullptr;
+  return Entry(schema, std::move(version), full.table);
+}
+
+std::vector<duckdb::CatalogEntry*> LakeTransaction::AllTables(LakeSchema& schema) {
+  std::vector<table::TableName> missing;
+  const std::vector<std::string> names = TableNames(schema.name);
+  for (const std::string& name : names) {
+    table::TableName full{schema.name, name};
+    if (!Pinned(full.full())) missing.push_back(std::move(full));
+  }
+  const Versions versions = Load(missing);
+  for (size_t i = 0; i < missing.size(); ++i) {
+    if (versions[i].ok()) {
+      Pin(missing[i], *versions[i]);
+    } else if (KindOf(versions[i].status()) != ErrorKind::kNotFound) {  // not: just dropped
+      lake_.catalog().env().Log(LogLevel::kWarning, "table " + missing[i].full() +
+                                                        " is left out of the list of tables: " +
+                                                        MessageOf(versions[i].status()));
+    }
+  }
+  std::vector<duckdb::CatalogEntry*> entries;
+  for (const std::string& name : names) {
+    auto version = Pinned(table::TableName{schema.name, name}.full());
+    if (!version) continue;
+    try {
+      entries.push_back(Entry(schema, std::move(version), name));
+    } catch (const std::exception&) {
+      // A schema that SQL cannot show (two columns that differ in case only); a query names the reason.
+    }
+  }
+  return entries;
+}
+
+std::vector<std::string> LakeTransaction::Namespaces() {
+  std::lock_guard lock(mutex_);
+  if (!namespaces_) {
+    namespaces_ = ValueOrThrow(lake_.catalog().Namespaces());
+    lake_.Learn(*namespaces_);
+  }
+  return *namespaces_;
+}
+
+std::vector<std::string> LakeTransaction::TableNames(const std::string& name_space) {
+  std::lock_guard lock(mutex_);
+  const auto found = tables_.find(name_space);
+  if (found != tables_.end()) return found->second;
+  auto names = lake_.catalog().Tables(name_space);
+  if (!names.ok() && KindOf(names.status()) == ErrorKind::kNotFound) {
+    names = std::vector<std::string>();
+  }
+  return tables_[name_space] = ValueOrThrow(std::move(names));
+}
+
+LakeTransactionManager::LakeTransactionManager(duckdb::AttachedDatabase& db, LakeContext& lake)
+    : duckdb::TransactionManager(db), lake_(lake) {}
+
+duckdb::Transaction& LakeTransactionManager::StartTransaction(duckdb::ClientContext& context) {
+  auto transaction = std::make_unique<LakeTransaction>(*this, context, lake_);
+  std::lock_guard lock(mutex_);
+  auto* key = transaction.get();
+  transactions_[key] = std::move(transaction);
+  return *key;
+}
+
+void LakeTransactionManager::Forget(duckdb::Transaction& transaction) {
+  std::lock_guard lock(mutex_);
+  transactions_.erase(&transaction);
+}
+
+duckdb::ErrorData LakeTransactionManager::CommitTransaction(duckdb::ClientContext&,
+                                                            duckdb::Transaction& transaction) {
+  Forget(transaction);
+  return duckdb::ErrorData();
+}
+
+void LakeTransactionManager::RollbackTransaction(duckdb::Transaction& transaction) {
+  Forget(transaction);
+}
+
+void LakeTransactionManager::Checkpoint(duckdb::ClientContext&, bool) {}
+
+}  // namespace timelake::sql
