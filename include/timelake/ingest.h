@@ -19,11 +19,10 @@ enum class FileFormat { kAuto, kParquet, kCsv, kTsv };
 
 struct ReadFilesOptions {
   FileFormat format = FileFormat::kAuto;  // by suffix (.parquet .csv .tsv, each also .gz) and magic bytes
-  // Spellings of NULL besides the empty unquoted field; default: NA, N/A, null, NULL, Null.
+  // Spellings of NULL besides the empty field. Default: NA, N/A, null, NULL, Null, in columns that are
+  // not text (there only an unquoted empty field is NULL). A list given here holds for all columns.
   std::optional<std::vector<std::string>> null_values;
   std::string delimiter;                  // empty: ',' for CSV, tab for TSV
-  // Zone of naive times in text, an IANA name; empty: UTC, with a note in the log.
-  std::string time_zone;
 };
 
 struct ImportOptions {

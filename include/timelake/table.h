@@ -37,6 +37,7 @@ struct TableInfo {
   std::vector<std::string> foreign_snapshots;  // replace snapshots by unknown engines, "id (engine)"
   bool shared = false;                   // other engines write here (docs/commit-protocol.md)
   int64_t hint_version = 0;              // what version-hint.text names; 0: absent or garbage
+  std::map<std::string, std::string> properties;  // as stored, settings and foreign ones
 };
 
 struct SnapshotInfo {

@@ -13,7 +13,6 @@ namespace {
 
 using table::Contract;
 using table::Handle;
-using table::Settings;
 using table::Version;
 
 Result<table::SettingMap> CheckCallSettings(const std::map<std::string, std::string>& settings) {
@@ -50,19 +49,6 @@ Status CheckWritable(const Handle& handle, const iceberg::TableMetadata& metadat
                        handle.name(), metadata.location, handle.location());
   }
   return Status::OK();
-}
-
-write::Target TargetOf(const Handle& handle, const iceberg::TableMetadata& metadata,
-                       Contract contract, Settings settings) {
-  write::Target target;
-  target.table_name = handle.name();
-  target.location_uri = metadata.location;
-  target.schema = *iceberg::CurrentSchema(metadata);
-  target.spec = *iceberg::DefaultSpec(metadata);
-  if (const auto* order = iceberg::DefaultSortOrder(metadata)) target.order = *order;
-  target.contract = std::move(contract);
-  target.settings = std::move(settings);
-  return target;
 }
 
 // Extends the base's index by the newest rows of this append; memory of both is kept in the cache,
@@ -124,27 +110,39 @@ AppendResult Report(const write::Written& written, const table::AppendOutcome& o
 
 }  // namespace
 
+Result<write::Target> MakeTarget(const Handle& handle, const iceberg::TableMetadata& metadata,
+                                 const table::SettingMap& session,
+                                 const std::map<std::string, std::string>& call_settings) {
+  TL_RETURN_NOT_OK(CheckWritable(handle, metadata));
+  TL_ASSIGN_OR_RAISE(auto call, CheckCallSettings(call_settings));
+  write::Target target;
+  target.table_name = handle.name();
+  target.location_uri = metadata.location;
+  target.schema = *iceberg::CurrentSchema(metadata);
+  target.spec = *iceberg::DefaultSpec(metadata);
+  if (const auto* order = iceberg::DefaultSortOrder(metadata)) target.order = *order;
+  TL_ASSIGN_OR_RAISE(target.contract, table::ReadContract(metadata));
+  TL_ASSIGN_OR_RAISE(target.settings, table::ResolveSettings(metadata.properties, session, call));
+  return target;
+}
+
 Result<AppendResult> Append(Handle& handle, const table::SettingMap& session,
                             arrow::RecordBatchReader* reader, const AppendOptions& options) {
   const table::Env& env = handle.env();
   TL_RETURN_NOT_OK(CheckSummaryKeys(options.properties));
-  TL_ASSIGN_OR_RAISE(auto call, CheckCallSettings(options.settings));
   Version base = handle.known();
   if (!base) {
     TL_ASSIGN_OR_RAISE(base, table::LoadNewest(handle));
   }
-  const iceberg::TableMetadata& metadata = *base.metadata;
-  TL_RETURN_NOT_OK(CheckWritable(handle, metadata));
-  TL_ASSIGN_OR_RAISE(Contract contract, table::ReadContract(metadata));
-  TL_ASSIGN_OR_RAISE(Settings settings, table::ResolveSettings(metadata.properties, session, call));
-  for (const auto& warning : settings.warnings) env.Log(LogLevel::kWarning, warning);
+  TL_ASSIGN_OR_RAISE(write::Target target,
+                     MakeTarget(handle, *base.metadata, session, options.settings));
+  for (const auto& warning : target.settings.warnings) env.Log(LogLevel::kWarning, warning);
 
   write::WriteOptions write_options;
   write_options.on_future = options.on_future.value_or(OnFuture::kError);
   write_options.now_us = env.clock->NowMicros();
   write_options.cancelled = options.cancelled;
   const int64_t started = env.clock->BootMicros();
-  const write::Target target = TargetOf(handle, metadata, contract, settings);
   TL_ASSIGN_OR_RAISE(write::Written written, write::WriteData(env, target, reader, write_options));
   if (written.files.empty()) {
     AppendResult nothing;
@@ -160,11 +158,11 @@ Result<AppendResult> Append(Handle& handle, const table::SettingMap& session,
   request.batch_id = options.batch_id;
   request.summary = options.properties;
   request.started_boot_us = started;
-  if (contract.is_time_series() && written.newest) {
+  if (target.contract.is_time_series() && written.newest) {
     request.index = IndexExtender(handle, written.newest, target.schema);
   }
   table::CommitOptions commit_options;
-  commit_options.time_budget_us = settings.commit_timeout_us;
+  commit_options.time_budget_us = target.settings.commit_timeout_us;
   commit_options.cancelled = options.cancelled;
   const int64_t commit_started = env.clock->BootMicros();
   TL_ASSIGN_OR_RAISE(auto outcome, table::CommitAppend(handle, request, commit_options));

@@ -4,8 +4,15 @@
 
 #include "table/catalog.h"
 #include "timelake/options.h"
+#include "write/write.h"
 
 namespace timelake::api {
+
+// What an append to `metadata` writes to; kUnsupported when this version cannot write the table.
+Result<write::Target> MakeTarget(const table::Handle& handle,
+                                 const iceberg::TableMetadata& metadata,
+                                 const table::SettingMap& session,
+                                 const std::map<std::string, std::string>& call_settings);
 
 // Writes the rows of `reader` and commits them with the table's last-value index.
 Result<AppendResult> Append(table::Handle& handle, const table::SettingMap& session,

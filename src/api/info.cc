@@ -102,6 +102,7 @@ Result<TableInfo> DescribeTable(const table::Handle& handle, const table::Versio
   info.dedup = contract.dedup;
   info.ingest_time_column = contract.ingest_time_name;
   info.retention_us = contract.retention_us;
+  info.properties = metadata.properties;
   info.snapshots = static_cast<int64_t>(metadata.snapshots.size());
   info.shared = table::IsShared(metadata);
   info.batch_id_horizon_ms = BatchIdHorizon(metadata, env);
