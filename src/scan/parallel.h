@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -12,7 +14,8 @@ namespace timelake::scan {
 
 // Runs step(0) .. step(count - 1), on up to `threads` threads of which the caller's is one, and
 // returns the first error. For waiting on the store, not for computing: threads of our own
-// cannot be starved by a pool that the store itself uses.
+// cannot be starved by a pool that the store itself uses. Threads are started only once a step has
+// taken longer than starting them does: most often everything is cached.
 template <typename Step>
 Status RunConcurrently(size_t count, size_t threads, Step&& step) {
   std::atomic<size_t> next{0};
@@ -27,8 +30,14 @@ Status RunConcurrently(size_t count, size_t threads, Step&& step) {
       if (!failed.exchange(true)) first = std::move(status);
     }
   };
+  bool slow = false;
+  while (threads > 1 && !slow && next < count) {
+    const auto start = std::chrono::steady_clock::now();
+    TL_RETURN_NOT_OK(step(next++));
+    slow = std::chrono::steady_clock::now() - start > std::chrono::microseconds(300);
+  }
   std::vector<std::thread> helpers;
-  for (size_t i = 1; i < std::min(count, threads); ++i) {
+  for (size_t i = 1; i < std::min(count - std::min<size_t>(next, count), threads); ++i) {
     try {
       helpers.emplace_back(work);
     } catch (const std::system_error&) {

@@ -30,6 +30,7 @@ struct Counters {
   std::atomic<int64_t> manifests_total{0}, manifests_pruned{0};
   std::atomic<int64_t> files_total{0}, files_pruned{0};
   std::atomic<int64_t> row_groups_total{0}, row_groups_pruned{0};
+  // Rows before deletes; compressed bytes of the columns read.
   std::atomic<int64_t> rows_read{0}, bytes_read{0};
 };
 
@@ -38,7 +39,8 @@ struct Plan {
   std::shared_ptr<Counters> counters;
 };
 
-// Manifests are opened concurrently; pruned by partition summaries, then files by partition values and bounds.
+// Manifests are opened concurrently; pruned by partition summaries, then files by partition values
+// and bounds. Files of pruned manifests count as pruned.
 // The predicate is in terms of the current schema. `snapshot` null: an empty plan.
 Result<Plan> PlanFiles(const table::Env& env, const iceberg::TableMetadata& metadata,
                        const iceberg::Snapshot* snapshot, const Predicate& predicate);
@@ -59,6 +61,8 @@ struct ScanRequest {
   std::vector<int> field_ids;
   Predicate predicate;
   int64_t batch_rows = 2048;
+  // Strings come as dictionary<int32, string> from those row groups that store them so, from
+  // others plain: a reader's schema may differ from the scanner's in this.
   bool keep_dictionaries = false;
 };
 

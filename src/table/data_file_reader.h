@@ -25,10 +25,11 @@ struct RowRange {
 };
 
 // Reads one Parquet data file as the columns of an Iceberg schema: matched by field id at every
-// depth (files without ids: by name, specification "Column Projection"), missing columns null, promoted types widened,
-// timestamps of other units converted exactly or refused. Emits Arrow types as
-// iceberg::ToArrow gives them. Parquet is the one kind of data file today; a second would be a
-// second implementation behind `OpenDataFile`. Not thread-safe; open one per thread (footers are shared through the cache).
+// depth (files without ids: by name, specification "Column Projection"), missing columns null,
+// promoted types widened, timestamps of other units converted exactly or refused. Emits Arrow types
+// as iceberg::ToArrow gives them. Parquet is the one kind of data file today; a second would be a
+// second implementation behind `OpenDataFile`. Not thread-safe; open one per thread (footers are
+// shared through the cache).
 class DataFileReader {
  public:
   virtual ~DataFileReader() = default;
@@ -40,14 +41,17 @@ class DataFileReader {
   virtual const parquet::FileMetaData& metadata() const = 0;
 
   // Min and max of a primitive top-level column in a row group, serialised as iceberg::ToBytes;
-  // nullopt when the file does not say or must not be trusted (floats that may hold NaN).
+  // nullopt when the file does not say or must not be trusted: unsigned and INT96 columns, legacy
+  // statistics, the maximum of floats (NaN, which is above it, is not counted in the footer). Text
+  // may be cut. Only of columns in the request; one that the file lacks is all null or constant.
   struct Stats {
     std::optional<std::string> min, max;
     std::optional<int64_t> null_count;
   };
   virtual Stats row_group_stats(int row_group, int field_id) const = 0;
 
-  // Streams the given row groups. Batches have at most `batch_rows` rows and never cross a row group.
+  // Streams the given row groups. Batches have at most `batch_rows` rows and never cross a row
+  // group. They may outlive this reader.
   virtual Result<std::shared_ptr<arrow::RecordBatchReader>> Read(
       const std::vector<int>& row_groups, int64_t batch_rows = 65536) = 0;
 };
@@ -55,15 +59,18 @@ class DataFileReader {
 struct DataFileRequest {
   std::string uri;
   std::optional<int64_t> size;
-  // Columns wanted, top-level fields of the table's schema (nested types may be pruned by their ids).
+  // Columns wanted, top-level fields of the table's schema (nested types may be pruned by their
+  // ids). None: batches of rows without columns.
   std::vector<iceberg::Field> fields;
   // Constant values for columns that are missing in the file: identity partition values.
   std::vector<std::pair<int, iceberg::Value>> constants;
-  // Keep strings that the file stores in dictionaries as arrow dictionary arrays.
+  // Keep strings that the row groups read store in dictionaries alone as arrow arrays of type
+  // dictionary<int32, string>.
   bool keep_dictionaries = false;
 };
 
 // kNotFound / kCorrupt / kIo name the file; kUnsupported for ORC and Avro data files.
-Result<std::unique_ptr<DataFileReader>> OpenDataFile(const Env& env, const DataFileRequest& request);
+Result<std::unique_ptr<DataFileReader>> OpenDataFile(const Env& env,
+                                                     const DataFileRequest& request);
 
 }  // namespace timelake::table
