@@ -41,6 +41,7 @@ class LakeCatalog : public duckdb::Catalog {
   duckdb::string GetDefaultSchema() const override { return lake_->default_namespace(); }
   bool InMemory() override { return false; }
   duckdb::string GetDBPath() override { return lake_->catalog().location_uri(); }
+  bool SupportsTimeTravel() const override { return true; }  // so that the refusal is ours
   duckdb::DatabaseSize GetDatabaseSize(duckdb::ClientContext&) override { return {}; }
 
   duckdb::optional_ptr<duckdb::SchemaCatalogEntry> LookupSchema(
@@ -79,6 +80,18 @@ class LakeCatalog : public duckdb::Catalog {
   }
   void DropSchema(duckdb::ClientContext&, duckdb::DropInfo&) override {
     ThrowReadOnly("DROP SCHEMA");
+  }
+  // The default asks for row ids, which our tables do not have: an internal error.
+  duckdb::unique_ptr<duckdb::LogicalOperator> BindCreateIndex(
+      duckdb::Binder&, duckdb::CreateStatement&, duckdb::TableCatalogEntry&,
+      duckdb::unique_ptr<duckdb::LogicalOperator>) override {
+    ThrowReadOnly("CREATE INDEX");
+  }
+  duckdb::unique_ptr<duckdb::LogicalOperator> BindAlterAddIndex(
+      duckdb::Binder&, duckdb::TableCatalogEntry&, duckdb::unique_ptr<duckdb::LogicalOperator>,
+      duckdb::unique_ptr<duckdb::CreateIndexInfo>,
+      duckdb::unique_ptr<duckdb::AlterTableInfo>) override {
+    ThrowReadOnly("ALTER");
   }
   duckdb::PhysicalOperator& PlanCreateTableAs(duckdb::ClientContext&,
                                               duckdb::PhysicalPlanGenerator&,

@@ -80,7 +80,12 @@ Status FromDuckDb(const duckdb::ErrorData& error, bool* fatal) {
     *fatal = true;
   }
   if (kind == ErrorKind::kCancelled) return MakeError(kind, "the query was cancelled");
-  return MakeError(kind, error.RawMessage());
+  // Internal errors of DuckDB come with a stack of addresses.
+  std::string message = error.RawMessage();
+  if (const auto stack = message.find("\n\nStack Trace:"); stack != std::string::npos) {
+    message.resize(stack);
+  }
+  return MakeError(kind, std::move(message));
 }
 
 Status FromCurrentException(bool* fatal) {
