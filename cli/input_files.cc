@@ -1,0 +1,160 @@
+#include "input_files.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <functional>
+#include <string_view>
+#include <utility>
+
+#include "console.h"
+#include "interrupt.h"
+
+namespace timelake::cli {
+namespace {
+
+constexpr size_t kPiece = 256 * 1024;
+constexpr std::string_view kStdinName = "standard input";
+
+class FileDescriptor {
+ public:
+  explicit FileDescriptor(int fd) : fd_(fd) {}
+  ~FileDescriptor() {
+    if (fd_ > STDERR_FILENO) ::close(fd_);
+  }
+  FileDescriptor(const FileDescriptor&) = delete;
+  FileDescriptor& operator=(const FileDescriptor&) = delete;
+  int get() const { return fd_; }
+
+ private:
+  int fd_;
+};
+
+using Sink = std::function<Status(std::string_view)>;
+
+Status ReadAll(int fd, std::string_view name, const Sink& sink) {
+  std::string piece(kPiece, '\0');
+  while (!Stopping()) {
+    const ssize_t size = ::read(fd, piece.data(), piece.size());
+    if (size == 0) return Status::OK();
+    if (size > 0) {
+      ARROW_RETURN_NOT_OK(sink(std::string_view(piece.data(), static_cast<size_t>(size))));
+    } else if (errno != EINTR) {
+      return SystemError("cannot read " + std::string(name), errno);
+    }
+  }
+  return Status::Cancelled("interrupted");
+}
+
+Result<std::string> ReadText(int fd, std::string_view name) {
+  std::string text;
+  ARROW_RETURN_NOT_OK(ReadAll(fd, name, [&](std::string_view piece) {
+    text.append(piece);
+    return Status::OK();
+  }));
+  return text;
+}
+
+Status Append(int fd, const std::string& path, std::string_view piece) {
+  while (!piece.empty()) {
+    const ssize_t written = ::write(fd, piece.data(), piece.size());
+    if (written >= 0) {
+      piece.remove_prefix(static_cast<size_t>(written));
+    } else if (errno != EINTR) {
+      return SystemError("cannot copy standard input to " + path, errno);
+    }
+  }
+  return Status::OK();
+}
+
+std::string_view SuffixOf(FileFormat format) {
+  if (format == FileFormat::kCsv) return ".csv";
+  if (format == FileFormat::kTsv) return ".tsv";
+  return ".parquet";
+}
+
+}  // namespace
+
+Result<std::string> ReadStdin() {
+  if (::isatty(STDIN_FILENO) == 1) Say("note", "reading standard input; Ctrl-D ends it");
+  return ReadText(STDIN_FILENO, kStdinName);
+}
+
+Result<std::string> ReadTextFile(const std::string& path) {
+  if (path == "-") return ReadStdin();
+  const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (file.get() < 0) return SystemError("cannot read " + path, errno);
+  return ReadText(file.get(), path);
+}
+
+// A file in a folder of its own, below the folder for temporary files.
+class InputFiles::Copy {
+ public:
+  ~Copy() {
+    std::error_code ignored;
+    if (!folder_.empty()) std::filesystem::remove_all(folder_, ignored);
+  }
+
+  Status Fill(FileFormat format) {
+    std::error_code error;
+    const auto base = std::filesystem::temp_directory_path(error);
+    if (error) return Status::IOError("no folder for temporary files: ", error.message());
+    std::string folder = (base / "timelake-stdin-XXXXXX").string();
+    if (::mkdtemp(folder.data()) == nullptr) return SystemError("cannot create " + folder, errno);
+    folder_ = std::move(folder);
+    std::string plain = folder_ + "/stdin" + std::string(SuffixOf(format));
+    bool first = true, gzip = false;
+    {
+      const FileDescriptor file(::open(plain.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+      if (file.get() < 0) return SystemError("cannot create " + plain, errno);
+      ARROW_RETURN_NOT_OK(ReadAll(STDIN_FILENO, kStdinName, [&](std::string_view piece) {
+        if (std::exchange(first, false)) gzip = piece.starts_with("\x1f\x8b");
+        return Append(file.get(), plain, piece);
+      }));
+    }
+    path_ = gzip ? plain + ".gz" : plain;
+    if (gzip) std::filesystem::rename(plain, path_, error);
+    return Status::OK();
+  }
+
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string folder_;
+  std::string path_;
+};
+
+Result<InputFiles> InputFiles::Expand(const std::vector<std::string>& paths, FileFormat format) {
+  InputFiles input;
+  const auto stdins = std::count(paths.begin(), paths.end(), "-");
+  if (stdins > 1) return UsageError("standard input (-) is given twice");
+  if (stdins > 0 && format == FileFormat::kAuto) {
+    return UsageError("standard input (-) has no suffix to tell its format: give --input-format");
+  }
+  for (const std::string& path : paths) {
+    if (path == "-") {
+      input.copy_ = std::make_shared<Copy>();
+      ARROW_RETURN_NOT_OK(input.copy_->Fill(format));
+      input.paths_.push_back(input.copy_->path());
+    } else {
+      ARROW_ASSIGN_OR_RAISE(auto found, ExpandFiles({path}, format));
+      input.paths_.insert(input.paths_.end(), found.begin(), found.end());
+    }
+  }
+  return input;
+}
+
+std::string InputFiles::Reworded(std::string message) const {
+  if (copy_ == nullptr) return message;
+  const std::string& path = copy_->path();
+  for (size_t at; (at = message.find(path)) != std::string::npos;) {
+    message.replace(at, path.size(), kStdinName);
+  }
+  return message;
+}
+
+}  // namespace timelake::cli
