@@ -31,6 +31,9 @@ std::shared_ptr<arrow::Array> Retyped(const arrow::Array& array,
 // All strings are UTF-8 if the bytes of all together are and none begins inside a character.
 // False also for garbage below nulls.
 bool SurelyUtf8(const arrow::StringArray& strings) {
+  // Arrow's tables are empty before, and then everything is valid.
+  static const bool ready = (arrow::util::InitializeUTF8(), true);
+  if (!ready) return false;
   if (strings.length() == 0) return true;
   const char* data = reinterpret_cast<const char*>(strings.raw_data());
   const int64_t begin = strings.value_offset(0);
