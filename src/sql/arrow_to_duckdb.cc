@@ -34,15 +34,14 @@ void KeepAlive(const std::shared_ptr<arrow::ArrayData>& data, duckdb::Vector& ou
       return;
     case duckdb::PhysicalType::LIST:
       return KeepAlive(data->child_data[0], duckdb::ListVector::GetEntry(out));
-    default:
-      out.SetAuxiliary(std::move(keeper));
+    default: out.SetAuxiliary(std::move(keeper));
   }
 }
 
 }  // namespace
 
-// The dictionary of the last array, as a vector whose identity operators recognise: they hash each of
-// its strings once. The entry behind the last one is NULL.
+// The dictionary of the last array, as a vector whose identity operators recognise: they hash each
+// of its strings once. The entry behind the last one is NULL.
 struct ArrowColumn::Dictionary {
   std::shared_ptr<arrow::ArrayData> source;
   duckdb::buffer_ptr<duckdb::VectorChildBuffer> values;

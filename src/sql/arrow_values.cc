@@ -78,14 +78,10 @@ void Decimals(const arrow::ArrayData& data, int64_t start, idx_t count, Vector& 
 void AnyDecimal(const arrow::ArrayData& data, int64_t start, idx_t count, Vector& out) {
   Require(out.GetType().id() == LogicalTypeId::DECIMAL, data, out);
   switch (out.GetType().InternalType()) {
-    case duckdb::PhysicalType::INT16:
-      return Decimals<int16_t>(data, start, count, out);
-    case duckdb::PhysicalType::INT32:
-      return Decimals<int32_t>(data, start, count, out);
-    case duckdb::PhysicalType::INT64:
-      return Decimals<int64_t>(data, start, count, out);
-    default:
-      return Decimals<duckdb::hugeint_t>(data, start, count, out);
+    case duckdb::PhysicalType::INT16: return Decimals<int16_t>(data, start, count, out);
+    case duckdb::PhysicalType::INT32: return Decimals<int32_t>(data, start, count, out);
+    case duckdb::PhysicalType::INT64: return Decimals<int64_t>(data, start, count, out);
+    default: return Decimals<duckdb::hugeint_t>(data, start, count, out);
   }
 }
 
@@ -136,7 +132,8 @@ void Lists(const arrow::ArrayData& data, int64_t start, idx_t count, Vector& out
   duckdb::ListVector::SetListSize(out, children);
   const arrow::ArrayData& child = *data.child_data[0];
   // A map's child is a struct of key and value on both sides.
-  ConvertValues(child, child.offset + first, children, duckdb::ListVector::GetEntry(out), Borrow::kNo);
+  ConvertValues(child, child.offset + first, children, duckdb::ListVector::GetEntry(out),
+                Borrow::kNo);
 }
 
 void Structs(const arrow::ArrayData& data, int64_t start, idx_t count, Vector& out, Borrow borrow) {
@@ -206,20 +203,13 @@ int64_t IndexAt(const arrow::ArrayData& data, int64_t index) {
   const auto& type = static_cast<const arrow::DictionaryType&>(*data.type);
   const uint8_t* bytes = data.buffers[1]->data();
   switch (type.index_type()->id()) {
-    case arrow::Type::INT8:
-      return reinterpret_cast<const int8_t*>(bytes)[index];
-    case arrow::Type::UINT8:
-      return bytes[index];
-    case arrow::Type::INT16:
-      return reinterpret_cast<const int16_t*>(bytes)[index];
-    case arrow::Type::UINT16:
-      return reinterpret_cast<const uint16_t*>(bytes)[index];
-    case arrow::Type::INT32:
-      return reinterpret_cast<const int32_t*>(bytes)[index];
-    case arrow::Type::UINT32:
-      return reinterpret_cast<const uint32_t*>(bytes)[index];
-    default:
-      return reinterpret_cast<const int64_t*>(bytes)[index];
+    case arrow::Type::INT8: return reinterpret_cast<const int8_t*>(bytes)[index];
+    case arrow::Type::UINT8: return bytes[index];
+    case arrow::Type::INT16: return reinterpret_cast<const int16_t*>(bytes)[index];
+    case arrow::Type::UINT16: return reinterpret_cast<const uint16_t*>(bytes)[index];
+    case arrow::Type::INT32: return reinterpret_cast<const int32_t*>(bytes)[index];
+    case arrow::Type::UINT32: return reinterpret_cast<const uint32_t*>(bytes)[index];
+    default: return reinterpret_cast<const int64_t*>(bytes)[index];
   }
 }
 
@@ -295,27 +285,20 @@ void ConvertValues(const arrow::ArrayData& data, int64_t start, idx_t count, Vec
     case arrow::Type::TIMESTAMP:
       RequireMicroseconds(data, out);
       return Fixed<int64_t>(data, start, count, out, borrow);
-    case arrow::Type::DECIMAL128:
-      return AnyDecimal(data, start, count, out);
+    case arrow::Type::DECIMAL128: return AnyDecimal(data, start, count, out);
     case arrow::Type::STRING:
     case arrow::Type::LARGE_STRING:
     case arrow::Type::BINARY:
     case arrow::Type::LARGE_BINARY:
       Require(out.GetType().InternalType() == duckdb::PhysicalType::VARCHAR, data, out);
       return Strings(data, start, count, out);
-    case arrow::Type::FIXED_SIZE_BINARY:
-      return FixedBinary(data, start, count, out);
-    case arrow::Type::DICTIONARY:
-      return FlatDictionary(data, start, count, out);
+    case arrow::Type::FIXED_SIZE_BINARY: return FixedBinary(data, start, count, out);
+    case arrow::Type::DICTIONARY: return FlatDictionary(data, start, count, out);
     case arrow::Type::LIST:
-    case arrow::Type::MAP:
-      return Lists<int32_t>(data, start, count, out);
-    case arrow::Type::LARGE_LIST:
-      return Lists<int64_t>(data, start, count, out);
-    case arrow::Type::STRUCT:
-      return Structs(data, start, count, out, borrow);
-    default:
-      ThrowTypeMismatch(data, out);
+    case arrow::Type::MAP: return Lists<int32_t>(data, start, count, out);
+    case arrow::Type::LARGE_LIST: return Lists<int64_t>(data, start, count, out);
+    case arrow::Type::STRUCT: return Structs(data, start, count, out, borrow);
+    default: ThrowTypeMismatch(data, out);
   }
 }
 

@@ -5,8 +5,8 @@
 #include <arrow/array/data.h>
 #include <duckdb/common/types/vector.hpp>
 
-// Parts of arrow_to_duckdb.cc. `start` counts from the beginning of the buffers: the array's own offset
-// is in it already.
+// Parts of arrow_to_duckdb.cc. `start` counts from the beginning of the buffers: the array's own
+// offset is in it already.
 
 namespace timelake::sql {
 
@@ -14,8 +14,8 @@ namespace timelake::sql {
 void ConvertValidity(const arrow::ArrayData& data, int64_t start, duckdb::idx_t count,
                      duckdb::Vector& out);
 
-// Whether fixed-width values of `out` may stay in the Arrow buffer. Below a list vector they may not:
-// DuckDB grows those. The bytes of strings always stay.
+// Whether fixed-width values of `out` may stay in the Arrow buffer. Below a list vector they may
+// not: DuckDB grows those. The bytes of strings always stay.
 enum class Borrow { kNo, kYes };
 
 // Values and null bits of any supported type. The caller keeps the Arrow memory alive.

@@ -26,9 +26,9 @@ struct LakeExtensionInfo : duckdb::StorageExtensionInfo {
   std::shared_ptr<LakeContext> lake;
 };
 
-// The warehouse as an attached catalog: namespaces are schemas. Schemas live as long as the session;
-// tables belong to the transaction. No catalog version is given out: every execution binds anew and
-// sees the newest snapshots.
+// The warehouse as an attached catalog: namespaces are schemas. Schemas live as long as the
+// session; tables belong to the transaction. No catalog version is given out: every execution binds
+// anew and sees the newest snapshots.
 class LakeCatalog : public duckdb::Catalog {
  public:
   LakeCatalog(duckdb::AttachedDatabase& db, std::shared_ptr<LakeContext> lake)
@@ -138,10 +138,10 @@ class LakeCatalog : public duckdb::Catalog {
   std::map<std::string, std::unique_ptr<LakeSchema>> schemas_;
 };
 
-duckdb::unique_ptr<duckdb::Catalog> Attach(
-    duckdb::optional_ptr<duckdb::StorageExtensionInfo> info, duckdb::ClientContext&,
-    duckdb::AttachedDatabase& db, const duckdb::string&, duckdb::AttachInfo&,
-    duckdb::AttachOptions&) {
+duckdb::unique_ptr<duckdb::Catalog> Attach(duckdb::optional_ptr<duckdb::StorageExtensionInfo> info,
+                                           duckdb::ClientContext&, duckdb::AttachedDatabase& db,
+                                           const duckdb::string&, duckdb::AttachInfo&,
+                                           duckdb::AttachOptions&) {
   const auto& extension = dynamic_cast<const LakeExtensionInfo&>(*info);
   return duckdb::make_uniq<LakeCatalog>(db, extension.lake);
 }

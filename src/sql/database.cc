@@ -2,9 +2,9 @@
 
 #include <utility>
 
+#include <fmt/format.h>
 #include <duckdb/main/config.hpp>
 #include <duckdb/main/materialized_query_result.hpp>
-#include <fmt/format.h>
 
 #include "sql/catalog.h"
 #include "sql/error.h"
@@ -20,8 +20,7 @@ void SetOption(duckdb::DBConfig& config, const char* name, duckdb::Value value) 
     config.SetOptionByName(name, value);
   } catch (...) {
     const Status status = FromCurrentException();
-    Throw(InvalidArgument("session option {} = {}: {}", name, value.ToString(),
-                          MessageOf(status)));
+    Throw(InvalidArgument("session option {} = {}: {}", name, value.ToString(), MessageOf(status)));
   }
 }
 
@@ -48,8 +47,9 @@ std::shared_ptr<Database> Database::Open(const SessionOptions& options,
   SetOption(config, "autoinstall_known_extensions", duckdb::Value::BOOLEAN(false));
   SetOption(config, "autoload_known_extensions", duckdb::Value::BOOLEAN(false));
   if (options.threads < 0) {
-    Throw(InvalidArgument("session option threads = {}: must be 0 (as many as the machine has) or more",
-                          options.threads));
+    Throw(InvalidArgument(
+        "session option threads = {}: must be 0 (as many as the machine has) or more",
+        options.threads));
   }
   if (options.threads > 0) SetOption(config, "threads", duckdb::Value::BIGINT(options.threads));
   if (!options.memory_limit.empty()) {

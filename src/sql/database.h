@@ -12,7 +12,8 @@
 
 namespace timelake::sql {
 
-// One DuckDB instance, set up for us, and its only connection. Results that are still open share it.
+// One DuckDB instance, set up for us, and its only connection. Results that are still open share
+// it.
 struct Database {
   std::unique_ptr<duckdb::DuckDB> instance;
   std::unique_ptr<duckdb::Connection> connection;

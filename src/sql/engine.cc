@@ -58,8 +58,9 @@ class Engine::Impl : public std::enable_shared_from_this<Impl> {
                                                           const Params& params) {
     std::lock_guard lock(mutex_);
     if (open_result_) {
-      return InvalidArgument("the result of the previous statement is still open: read it to the end "
-                             "or close it first");
+      return InvalidArgument(
+          "the result of the previous statement is still open: read it to the end "
+          "or close it first");
     }
     stop_ = false;
     if (broken_.exchange(false)) database_.reset();

@@ -21,18 +21,19 @@ struct EngineOptions {
   std::shared_ptr<table::Catalog> lake;  // null: a plain DuckDB, e.g. for its file readers
 };
 
-// One DuckDB instance with one connection: the only door to DuckDB for the layers above. Thread-safe;
-// statements run one at a time, and Interrupt works meanwhile.
+// One DuckDB instance with one connection: the only door to DuckDB for the layers above.
+// Thread-safe; statements run one at a time, and Interrupt works meanwhile.
 class Engine {
  public:
   static Result<std::shared_ptr<Engine>> Make(EngineOptions options);
   ~Engine();
 
-  // Runs one statement and streams its result, in batches of some ten thousand rows. The reader outlives
-  // the engine if need be. kInvalidArgument while an earlier reader is neither at its end nor destroyed.
+  // Runs one statement and streams its result, in batches of some ten thousand rows. The reader
+  // outlives the engine if need be. kInvalidArgument while an earlier reader is neither at its end
+  // nor destroyed.
   //
-  // Column types are DuckDB's exports: TIMESTAMP WITH TIME ZONE is timestamp(us, "UTC"), HUGEINT (the
-  // sum of integers) decimal128(38, 0), enums dictionaries, UUID text.
+  // Column types are DuckDB's exports: TIMESTAMP WITH TIME ZONE is timestamp(us, "UTC"), HUGEINT
+  // (the sum of integers) decimal128(38, 0), enums dictionaries, UUID text.
   Result<std::shared_ptr<arrow::RecordBatchReader>> Query(std::string_view text,
                                                           const Params& params = {});
 

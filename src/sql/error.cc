@@ -13,11 +13,11 @@ namespace {
 // Key under which an exception of ours carries its kind through DuckDB.
 constexpr char kKindKey[] = "timelake_kind";
 
-constexpr std::array kAllKinds = {
-    ErrorKind::kInvalidArgument, ErrorKind::kNotFound,    ErrorKind::kAlreadyExists,
-    ErrorKind::kConflict,        ErrorKind::kCommitUnknown, ErrorKind::kCorrupt,
-    ErrorKind::kUnsupported,     ErrorKind::kIo,          ErrorKind::kCancelled,
-    ErrorKind::kInternal};
+constexpr std::array kAllKinds = {ErrorKind::kInvalidArgument, ErrorKind::kNotFound,
+                                  ErrorKind::kAlreadyExists,   ErrorKind::kConflict,
+                                  ErrorKind::kCommitUnknown,   ErrorKind::kCorrupt,
+                                  ErrorKind::kUnsupported,     ErrorKind::kIo,
+                                  ErrorKind::kCancelled,       ErrorKind::kInternal};
 
 ErrorKind KindOfType(duckdb::ExceptionType type) {
   using duckdb::ExceptionType;
@@ -26,35 +26,26 @@ ErrorKind KindOfType(duckdb::ExceptionType type) {
     case ExceptionType::NETWORK:
     case ExceptionType::HTTP:
     case ExceptionType::OUT_OF_MEMORY:
-    case ExceptionType::PERMISSION:
-      return ErrorKind::kIo;
-    case ExceptionType::INTERRUPT:
-      return ErrorKind::kCancelled;
+    case ExceptionType::PERMISSION: return ErrorKind::kIo;
+    case ExceptionType::INTERRUPT: return ErrorKind::kCancelled;
     case ExceptionType::NOT_IMPLEMENTED:
     case ExceptionType::MISSING_EXTENSION:
-    case ExceptionType::AUTOLOAD:
-      return ErrorKind::kUnsupported;
+    case ExceptionType::AUTOLOAD: return ErrorKind::kUnsupported;
     case ExceptionType::INTERNAL:
     case ExceptionType::FATAL:
     case ExceptionType::NULL_POINTER:
-    case ExceptionType::INVALID:
-      return ErrorKind::kInternal;
-    default:
-      return ErrorKind::kInvalidArgument;
+    case ExceptionType::INVALID: return ErrorKind::kInternal;
+    default: return ErrorKind::kInvalidArgument;
   }
 }
 
 duckdb::ExceptionType TypeOfKind(ErrorKind kind) {
   switch (kind) {
     case ErrorKind::kInvalidArgument:
-    case ErrorKind::kAlreadyExists:
-      return duckdb::ExceptionType::INVALID_INPUT;
-    case ErrorKind::kUnsupported:
-      return duckdb::ExceptionType::NOT_IMPLEMENTED;
-    case ErrorKind::kCancelled:
-      return duckdb::ExceptionType::INTERRUPT;
-    default:
-      return duckdb::ExceptionType::IO;
+    case ErrorKind::kAlreadyExists: return duckdb::ExceptionType::INVALID_INPUT;
+    case ErrorKind::kUnsupported: return duckdb::ExceptionType::NOT_IMPLEMENTED;
+    case ErrorKind::kCancelled: return duckdb::ExceptionType::INTERRUPT;
+    default: return duckdb::ExceptionType::IO;
   }
 }
 

@@ -4,8 +4,8 @@
 
 #include "base/error.h"
 
-// The border to DuckDB: it throws, we return. Inside its callbacks a Status becomes an exception, and
-// at the entry points of this folder an exception becomes a Status again, with the same kind.
+// The border to DuckDB: it throws, we return. Inside its callbacks a Status becomes an exception,
+// and at the entry points of this folder an exception becomes a Status again, with the same kind.
 
 namespace duckdb {
 class ErrorData;
@@ -13,8 +13,8 @@ class ErrorData;
 
 namespace timelake::sql {
 
-// Throws `status` as a DuckDB exception that remembers the kind. Never an InternalException or a fatal
-// one: those invalidate the whole database instance.
+// Throws `status` as a DuckDB exception that remembers the kind. Never an InternalException or a
+// fatal one: those invalidate the whole database instance.
 [[noreturn]] void Throw(const Status& status);
 
 inline void ThrowIfError(const Status& status) {
@@ -27,8 +27,8 @@ T ValueOrThrow(Result<T> result) {
   return std::move(result).ValueUnsafe();
 }
 
-// DuckDB's error with its text, but without "Binder Error: " in front. `fatal`, if given, is set when the
-// database instance can no longer be used.
+// DuckDB's error with its text, but without "Binder Error: " in front. `fatal`, if given, is set
+// when the database instance can no longer be used.
 Status FromDuckDb(const duckdb::ErrorData& error, bool* fatal = nullptr);
 
 // The exception that is being handled; call inside `catch (...)`.

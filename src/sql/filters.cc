@@ -51,8 +51,7 @@ class Extractor {
       case duckdb::ExpressionClass::BOUND_COLUMN_REF:
         if (filter.return_type.id() == duckdb::LogicalTypeId::BOOLEAN) AddFlag(filter, true);
         return;
-      default:
-        return;
+      default: return;
     }
   }
 
@@ -114,20 +113,13 @@ class Extractor {
     const auto value = Constant(*constant_side, *field);
     if (!value) return;
     switch (type) {
-      case ExpressionType::COMPARE_EQUAL:
-        return AddOrdered(*field, Op::kEq, *value);
-      case ExpressionType::COMPARE_NOTEQUAL:
-        return AddTest(*field, Op::kNotEq, {*value});
-      case ExpressionType::COMPARE_LESSTHAN:
-        return AddOrdered(*field, Op::kLt, *value);
-      case ExpressionType::COMPARE_LESSTHANOREQUALTO:
-        return AddOrdered(*field, Op::kLe, *value);
-      case ExpressionType::COMPARE_GREATERTHAN:
-        return AddOrdered(*field, Op::kGt, *value);
-      case ExpressionType::COMPARE_GREATERTHANOREQUALTO:
-        return AddOrdered(*field, Op::kGe, *value);
-      default:
-        return;
+      case ExpressionType::COMPARE_EQUAL: return AddOrdered(*field, Op::kEq, *value);
+      case ExpressionType::COMPARE_NOTEQUAL: return AddTest(*field, Op::kNotEq, {*value});
+      case ExpressionType::COMPARE_LESSTHAN: return AddOrdered(*field, Op::kLt, *value);
+      case ExpressionType::COMPARE_LESSTHANOREQUALTO: return AddOrdered(*field, Op::kLe, *value);
+      case ExpressionType::COMPARE_GREATERTHAN: return AddOrdered(*field, Op::kGt, *value);
+      case ExpressionType::COMPARE_GREATERTHANOREQUALTO: return AddOrdered(*field, Op::kGe, *value);
+      default: return;
     }
   }
 
@@ -145,8 +137,7 @@ class Extractor {
 
   void AddOperator(const duckdb::BoundOperatorExpression& op) {
     switch (op.GetExpressionType()) {
-      case ExpressionType::COMPARE_IN:
-        return AddIn(op);
+      case ExpressionType::COMPARE_IN: return AddIn(op);
       case ExpressionType::OPERATOR_IS_NULL:
       case ExpressionType::OPERATOR_IS_NOT_NULL:
         if (const iceberg::Field* field = Column(*op.children[0])) {
@@ -159,8 +150,7 @@ class Extractor {
           AddFlag(*op.children[0], false);
         }
         return;
-      default:
-        return;
+      default: return;
     }
   }
 
@@ -190,13 +180,10 @@ void Extractor::AddOrdered(const iceberg::Field& field, Op op, const Value& valu
   const auto zeros = Zeros(value);
   if (!zeros) return AddTest(field, op, {value});
   switch (op) {
-    case Op::kEq:
-      return AddTest(field, Op::kIn, {zeros->first, zeros->second});
+    case Op::kEq: return AddTest(field, Op::kIn, {zeros->first, zeros->second});
     case Op::kLt:
-    case Op::kLe:
-      return AddTest(field, op, {zeros->second});
-    default:
-      return AddTest(field, op, {zeros->first});
+    case Op::kLe: return AddTest(field, op, {zeros->second});
+    default: return AddTest(field, op, {zeros->first});
   }
 }
 
@@ -219,24 +206,15 @@ void Extractor::AddIn(const duckdb::BoundOperatorExpression& in) {
 
 std::string_view OpText(Op op) {
   switch (op) {
-    case Op::kEq:
-      return " = ";
-    case Op::kNotEq:
-      return " <> ";
-    case Op::kLt:
-      return " < ";
-    case Op::kLe:
-      return " <= ";
-    case Op::kGt:
-      return " > ";
-    case Op::kGe:
-      return " >= ";
-    case Op::kIn:
-      return " in ";
-    case Op::kIsNull:
-      return " is null";
-    case Op::kNotNull:
-      return " is not null";
+    case Op::kEq: return " = ";
+    case Op::kNotEq: return " <> ";
+    case Op::kLt: return " < ";
+    case Op::kLe: return " <= ";
+    case Op::kGt: return " > ";
+    case Op::kGe: return " >= ";
+    case Op::kIn: return " in ";
+    case Op::kIsNull: return " is null";
+    case Op::kNotNull: return " is not null";
   }
   return "";
 }

@@ -16,8 +16,8 @@ class LogicalGet;
 namespace timelake::sql {
 
 // What of one filter, a conjunct above the scan `get`, can prune files and row groups, added to
-// `predicate` unless it is there already. Never more than the filter says: a constant that is not exactly
-// of the column's type, a parameter, an expression over the column add nothing.
+// `predicate` unless it is there already. Never more than the filter says: a constant that is not
+// exactly of the column's type, a parameter, an expression over the column add nothing.
 void AddPruning(duckdb::ClientContext& context, const duckdb::LogicalGet& get,
                 const iceberg::Schema& schema, const duckdb::Expression& filter,
                 scan::Predicate* predicate);

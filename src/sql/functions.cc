@@ -81,7 +81,8 @@ void Execute(TimeFloor grid, const char* function, Vector& times, duckdb::idx_t 
         // The result may not be one of the two values that mean infinity.
         if (!grid.Apply(time.value, &bucket) ||
             !duckdb::Timestamp::IsFinite(duckdb::timestamp_t(bucket))) {
-          throw duckdb::OutOfRangeException("%s: the start of the bucket is out of range", function);
+          throw duckdb::OutOfRangeException("%s: the start of the bucket is out of range",
+                                            function);
         }
         return duckdb::timestamp_t(bucket);
       });
@@ -105,38 +106,27 @@ std::optional<TimeFloor> TruncGrid(duckdb::DataChunk& args, duckdb::ExpressionSt
   if (!part) return std::nullopt;
   duckdb::DatePartSpecifier specifier;
   if (!duckdb::TryGetDatePartSpecifier(part->GetString(), specifier)) return std::nullopt;
-  if (zoned && !SessionSettingIs(state, "TimeZone",
-                                 {"utc", "etc/utc", "gmt", "etc/gmt", "zulu", "uct"})) {
+  if (zoned &&
+      !SessionSettingIs(state, "TimeZone", {"utc", "etc/utc", "gmt", "etc/gmt", "zulu", "uct"})) {
     return std::nullopt;
   }
   constexpr int64_t kMonday = 4 * kMicrosPerDay;  // 1970-01-05
   switch (specifier) {
-    case duckdb::DatePartSpecifier::MILLISECONDS:
-      return TimeFloor::Fixed(kMicrosPerMilli, 0);
+    case duckdb::DatePartSpecifier::MILLISECONDS: return TimeFloor::Fixed(kMicrosPerMilli, 0);
     case duckdb::DatePartSpecifier::SECOND:
-    case duckdb::DatePartSpecifier::EPOCH:
-      return TimeFloor::Fixed(kMicrosPerSecond, 0);
-    case duckdb::DatePartSpecifier::MINUTE:
-      return TimeFloor::Fixed(kMicrosPerMinute, 0);
-    case duckdb::DatePartSpecifier::HOUR:
-      return TimeFloor::Fixed(kMicrosPerHour, 0);
-    case duckdb::DatePartSpecifier::DAY:
-      return TimeFloor::Fixed(kMicrosPerDay, 0);
-    case duckdb::DatePartSpecifier::WEEK:
-      return TimeFloor::Fixed(7 * kMicrosPerDay, kMonday);
-    default:
-      break;
+    case duckdb::DatePartSpecifier::EPOCH: return TimeFloor::Fixed(kMicrosPerSecond, 0);
+    case duckdb::DatePartSpecifier::MINUTE: return TimeFloor::Fixed(kMicrosPerMinute, 0);
+    case duckdb::DatePartSpecifier::HOUR: return TimeFloor::Fixed(kMicrosPerHour, 0);
+    case duckdb::DatePartSpecifier::DAY: return TimeFloor::Fixed(kMicrosPerDay, 0);
+    case duckdb::DatePartSpecifier::WEEK: return TimeFloor::Fixed(7 * kMicrosPerDay, kMonday);
+    default: break;
   }
   if (zoned && !SessionSettingIs(state, "Calendar", {"gregorian", "iso8601"})) return std::nullopt;
   switch (specifier) {
-    case duckdb::DatePartSpecifier::MONTH:
-      return TimeFloor::Months(1, 0);
-    case duckdb::DatePartSpecifier::QUARTER:
-      return TimeFloor::Months(3, 0);
-    case duckdb::DatePartSpecifier::YEAR:
-      return TimeFloor::Months(12, 0);
-    default:
-      return std::nullopt;
+    case duckdb::DatePartSpecifier::MONTH: return TimeFloor::Months(1, 0);
+    case duckdb::DatePartSpecifier::QUARTER: return TimeFloor::Months(3, 0);
+    case duckdb::DatePartSpecifier::YEAR: return TimeFloor::Months(12, 0);
+    default: return std::nullopt;
   }
 }
 
@@ -148,8 +138,7 @@ void Wrap(duckdb::DatabaseInstance& database, duckdb::ExtensionLoader& loader, c
   auto& catalog = duckdb::Catalog::GetSystemCatalog(database);
   const auto transaction = duckdb::CatalogTransaction::GetSystemTransaction(database);
   auto& schema = catalog.GetSchema(transaction, DEFAULT_SCHEMA);
-  const auto entry =
-      schema.GetEntry(transaction, duckdb::CatalogType::SCALAR_FUNCTION_ENTRY, name);
+  const auto entry = schema.GetEntry(transaction, duckdb::CatalogType::SCALAR_FUNCTION_ENTRY, name);
   if (!entry) return;
   const bool zoned = arguments[1].id() == duckdb::LogicalTypeId::TIMESTAMP_TZ;
   for (const auto& overload :
@@ -164,8 +153,8 @@ void Wrap(duckdb::DatabaseInstance& database, duckdb::ExtensionLoader& loader, c
 }
 
 duckdb::scalar_function_t WrapTimeBucket(duckdb::scalar_function_t original, bool zoned) {
-  return [original = std::move(original), zoned](
-             duckdb::DataChunk& args, duckdb::ExpressionState& state, Vector& result) {
+  return [original = std::move(original), zoned](duckdb::DataChunk& args,
+                                                 duckdb::ExpressionState& state, Vector& result) {
     const auto grid = BucketGrid(args, zoned);
     if (!grid) return original(args, state, result);
     Execute(*grid, "time_bucket", args.data[1], args.size(), result);
@@ -173,8 +162,8 @@ duckdb::scalar_function_t WrapTimeBucket(duckdb::scalar_function_t original, boo
 }
 
 duckdb::scalar_function_t WrapDateTrunc(duckdb::scalar_function_t original, bool zoned) {
-  return [original = std::move(original), zoned](
-             duckdb::DataChunk& args, duckdb::ExpressionState& state, Vector& result) {
+  return [original = std::move(original), zoned](duckdb::DataChunk& args,
+                                                 duckdb::ExpressionState& state, Vector& result) {
     const auto grid = TruncGrid(args, state, zoned);
     if (!grid) return original(args, state, result);
     Execute(*grid, "date_trunc", args.data[1], args.size(), result);
@@ -185,8 +174,8 @@ duckdb::scalar_function_t WrapDateTrunc(duckdb::scalar_function_t original, bool
 
 void RegisterFunctions(duckdb::DatabaseInstance& database) {
   duckdb::ExtensionLoader loader(database, "timelake");
-  for (const LogicalType& time : {LogicalType(LogicalType::TIMESTAMP),
-                                  LogicalType(LogicalType::TIMESTAMP_TZ)}) {
+  for (const LogicalType& time :
+       {LogicalType(LogicalType::TIMESTAMP), LogicalType(LogicalType::TIMESTAMP_TZ)}) {
     const LogicalType width = LogicalType::INTERVAL;
     Wrap(database, loader, "time_bucket", {width, time}, WrapTimeBucket);
     Wrap(database, loader, "time_bucket", {width, time, time}, WrapTimeBucket);

@@ -22,8 +22,9 @@ class LakeContext {
   table::Catalog& catalog() const { return *catalog_; }
   const std::string& default_namespace() const { return default_namespace_; }
 
-  // Namespaces that were seen once, and the session's own even before it exists. So that neither a bare
-  // table name nor a function name (DuckDB looks for those in our catalog too) costs a request.
+  // Namespaces that were seen once, and the session's own even before it exists. So that neither a
+  // bare table name nor a function name (DuckDB looks for those in our catalog too) costs a
+  // request.
   bool IsKnown(const std::string& name_space) const {
     std::lock_guard lock(mutex_);
     return namespaces_.count(name_space) > 0;
@@ -37,8 +38,8 @@ class LakeContext {
     namespaces_.insert(namespaces.begin(), namespaces.end());
   }
 
-  // The tables that the statement about to run seems to read: loaded at once when the first of them is
-  // asked for. Only a hint; a name may be that of a view or of nothing.
+  // The tables that the statement about to run seems to read: loaded at once when the first of them
+  // is asked for. Only a hint; a name may be that of a view or of nothing.
   void SetMentioned(std::vector<table::TableName> tables) {
     std::lock_guard lock(mutex_);
     mentioned_ = std::move(tables);

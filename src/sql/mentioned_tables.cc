@@ -56,13 +56,13 @@ class Collector {
       if (subquery.subquery) Visit(*subquery.subquery->node);
     }
     duckdb::ParsedExpressionIterator::EnumerateChildren(
-        expression,
-        [this](duckdb::unique_ptr<duckdb::ParsedExpression>& child) { Visit(*child); });
+        expression, [this](duckdb::unique_ptr<duckdb::ParsedExpression>& child) { Visit(*child); });
   }
 
   void Visit(duckdb::TableRef& ref) {
     if (ref.type == duckdb::TableReferenceType::SUBQUERY) {
-      AddCommonTables(*ref.Cast<duckdb::SubqueryRef>().subquery->node);  // its tables come by themselves
+      AddCommonTables(
+          *ref.Cast<duckdb::SubqueryRef>().subquery->node);  // its tables come by themselves
       return;
     }
     if (ref.type != duckdb::TableReferenceType::BASE_TABLE) return;
@@ -105,8 +105,7 @@ void VisitStatement(const duckdb::SQLStatement& statement, Collector* collector)
       if (query) collector->Visit(*query->node);
       return;
     }
-    default:
-      return;
+    default: return;
   }
 }
 

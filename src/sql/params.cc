@@ -5,7 +5,6 @@
 
 #include <duckdb/common/types/value.hpp>
 
-
 namespace timelake::sql {
 
 namespace {

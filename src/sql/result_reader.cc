@@ -4,8 +4,8 @@
 
 #include <arrow/c/bridge.h>
 #include <duckdb/common/arrow/arrow_converter.hpp>
-#include <duckdb/common/arrow/arrow_util.hpp>
 #include <duckdb/common/arrow/arrow_type_extension.hpp>
+#include <duckdb/common/arrow/arrow_util.hpp>
 #include <duckdb/main/chunk_scan_state/query_result.hpp>
 #include <duckdb/main/client_context.hpp>
 #include <duckdb/main/query_result.hpp>
@@ -22,8 +22,7 @@ constexpr duckdb::idx_t kBatchRows = 8 * STANDARD_VECTOR_SIZE;
 
 class ResultReader : public arrow::RecordBatchReader {
  public:
-  ResultReader(std::shared_ptr<Database> database,
-               duckdb::unique_ptr<duckdb::QueryResult> result,
+  ResultReader(std::shared_ptr<Database> database, duckdb::unique_ptr<duckdb::QueryResult> result,
                std::function<void(bool)> finished)
       : database_(std::move(database)),
         result_(std::move(result)),
@@ -37,8 +36,8 @@ class ResultReader : public arrow::RecordBatchReader {
     ArrowSchema exported;
     duckdb::ArrowConverter::ToArrowSchema(&exported, result_->types, result_->names, options_);
     TL_ASSIGN_OR_RAISE(schema_, arrow::ImportSchema(&exported));
-    extensions_ = duckdb::ArrowTypeExtensionData::GetExtensionTypes(
-        *database_->connection->context, result_->types);
+    extensions_ = duckdb::ArrowTypeExtensionData::GetExtensionTypes(*database_->connection->context,
+                                                                    result_->types);
     chunks_ = std::make_unique<duckdb::QueryResultChunkScanState>(*result_);
     return Status::OK();
   }
@@ -104,8 +103,8 @@ class ResultReader : public arrow::RecordBatchReader {
 Result<std::shared_ptr<arrow::RecordBatchReader>> MakeResultReader(
     std::shared_ptr<Database> database, duckdb::unique_ptr<duckdb::QueryResult> result,
     std::function<void(bool fatal)> finished) {
-  auto reader = std::make_shared<ResultReader>(std::move(database), std::move(result),
-                                               std::move(finished));
+  auto reader =
+      std::make_shared<ResultReader>(std::move(database), std::move(result), std::move(finished));
   // A type that Arrow does not have ends here; the reader's destructor then stops the statement.
   TL_RETURN_NOT_OK(reader->Init());
   return reader;

@@ -16,9 +16,10 @@ namespace timelake::sql {
 
 struct Database;
 
-// A running statement's result as Arrow batches, fetched as the reader is read: DuckDB holds about a
-// megabyte ahead and then waits. `finished` is called once, at the end, after an error or when the reader
-// goes away before (then the statement is stopped); its argument says whether the database is beyond use.
+// A running statement's result as Arrow batches, fetched as the reader is read: DuckDB holds about
+// a megabyte ahead and then waits. `finished` is called once, at the end, after an error or when
+// the reader goes away before (then the statement is stopped); its argument says whether the
+// database is beyond use.
 Result<std::shared_ptr<arrow::RecordBatchReader>> MakeResultReader(
     std::shared_ptr<Database> database, duckdb::unique_ptr<duckdb::QueryResult> result,
     std::function<void(bool fatal)> finished);

@@ -6,10 +6,10 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
 #include <duckdb/function/table_function.hpp>
 #include <duckdb/main/client_context.hpp>
 #include <duckdb/planner/operator/logical_get.hpp>
-#include <fmt/format.h>
 
 #include "sql/arrow_to_duckdb.h"
 #include "sql/error.h"
@@ -47,8 +47,8 @@ struct ScanBindData : duckdb::TableFunctionData {
 
 struct ScanGlobal : duckdb::GlobalTableFunctionState {
   std::shared_ptr<scan::Scanner> scanner;
-  // For each output column its position in the scanner's batches; -1: a column without contents, which
-  // DuckDB asks for when it only counts rows.
+  // For each output column its position in the scanner's batches; -1: a column without contents,
+  // which DuckDB asks for when it only counts rows.
   std::vector<int> columns;
   int64_t rows_planned = 0;
   std::atomic<int64_t> rows_done{0};
@@ -124,8 +124,8 @@ void Scan(duckdb::ClientContext& context, duckdb::TableFunctionInput& input,
   for (size_t i = 0; i < global.columns.size(); ++i) {
     const int column = global.columns[i];
     if (column < 0) continue;
-    local.columns[i].Convert(local.batch->column_data(column), local.row,
-                             static_cast<idx_t>(count), output.data[i]);
+    local.columns[i].Convert(local.batch->column_data(column), local.row, static_cast<idx_t>(count),
+                             output.data[i]);
   }
   output.SetCardinality(static_cast<idx_t>(count));
   local.row += count;
@@ -198,8 +198,8 @@ duckdb::BindInfo GetBindInfo(const duckdb::optional_ptr<duckdb::FunctionData> bi
 duckdb::virtual_column_map_t VirtualColumns(duckdb::ClientContext&,
                                             duckdb::optional_ptr<duckdb::FunctionData>) {
   duckdb::virtual_column_map_t result;
-  result.insert({duckdb::COLUMN_IDENTIFIER_EMPTY,
-                 duckdb::TableColumn("", duckdb::LogicalType::BOOLEAN)});
+  result.insert(
+      {duckdb::COLUMN_IDENTIFIER_EMPTY, duckdb::TableColumn("", duckdb::LogicalType::BOOLEAN)});
   return result;
 }
 
@@ -220,8 +220,8 @@ duckdb::TableFunction MakeScanFunction() {
   return function;
 }
 
-duckdb::unique_ptr<duckdb::FunctionData> MakeScanBindData(
-    std::shared_ptr<const TableVersion> table, duckdb::TableCatalogEntry* entry) {
+duckdb::unique_ptr<duckdb::FunctionData> MakeScanBindData(std::shared_ptr<const TableVersion> table,
+                                                          duckdb::TableCatalogEntry* entry) {
   auto bind = duckdb::make_uniq<ScanBindData>();
   bind->table = std::move(table);
   bind->entry = entry;

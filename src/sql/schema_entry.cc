@@ -27,8 +27,8 @@ void LakeSchema::Scan(duckdb::ClientContext& context, duckdb::CatalogType type,
 }
 
 void LakeSchema::Scan(duckdb::CatalogType, const Callback&) {
-  // Without a context there is no transaction that could hold entries. DuckDB calls this for its own
-  // dependency checks only, and there is nothing to depend on.
+  // Without a context there is no transaction that could hold entries. DuckDB calls this for its
+  // own dependency checks only, and there is nothing to depend on.
 }
 
 LakeSchema::Entry LakeSchema::LookupEntry(duckdb::CatalogTransaction transaction,
@@ -52,8 +52,7 @@ duckdb::SimilarCatalogEntry LakeSchema::GetSimilarEntry(duckdb::CatalogTransacti
   if (!transaction.HasContext()) return best;
   auto& lake = LakeTransaction::Get(transaction.GetContext(), catalog);
   for (const std::string& candidate : lake.TableNames(name)) {
-    const double score =
-        duckdb::StringUtil::SimilarityRating(candidate, lookup.GetEntryName());
+    const double score = duckdb::StringUtil::SimilarityRating(candidate, lookup.GetEntryName());
     if (score > best.score) {
       best.score = score;
       best.name = candidate;
@@ -63,10 +62,11 @@ duckdb::SimilarCatalogEntry LakeSchema::GetSimilarEntry(duckdb::CatalogTransacti
 }
 
 void ThrowReadOnly(const char* statement) {
-  Throw(Unsupported("{} is not supported: SQL only reads the lake. Use create, append, alter and "
-                    "drop of the command or the library; for intermediate results CREATE TEMP "
-                    "TABLE or CREATE TEMP VIEW",
-                    statement));
+  Throw(
+      Unsupported("{} is not supported: SQL only reads the lake. Use create, append, alter and "
+                  "drop of the command or the library; for intermediate results CREATE TEMP "
+                  "TABLE or CREATE TEMP VIEW",
+                  statement));
 }
 
 LakeSchema::Entry LakeSchema::CreateTable(duckdb::CatalogTransaction,

@@ -55,8 +55,8 @@ duckdb::TableStorageInfo LakeTable::GetStorageInfo(duckdb::ClientContext&) {
 
 duckdb::virtual_column_map_t LakeTable::GetVirtualColumns() const {
   duckdb::virtual_column_map_t columns;
-  columns.insert({duckdb::COLUMN_IDENTIFIER_EMPTY,
-                  duckdb::TableColumn("", duckdb::LogicalType::BOOLEAN)});
+  columns.insert(
+      {duckdb::COLUMN_IDENTIFIER_EMPTY, duckdb::TableColumn("", duckdb::LogicalType::BOOLEAN)});
   return columns;
 }
 

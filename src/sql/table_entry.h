@@ -28,8 +28,7 @@ class LakeTable : public duckdb::TableCatalogEntry {
   duckdb::unique_ptr<duckdb::BaseStatistics> GetStatistics(duckdb::ClientContext& context,
                                                            duckdb::column_t column) override;
   duckdb::TableFunction GetScanFunction(
-      duckdb::ClientContext& context,
-      duckdb::unique_ptr<duckdb::FunctionData>& bind_data) override;
+      duckdb::ClientContext& context, duckdb::unique_ptr<duckdb::FunctionData>& bind_data) override;
   duckdb::TableStorageInfo GetStorageInfo(duckdb::ClientContext& context) override;
   duckdb::virtual_column_map_t GetVirtualColumns() const override;
   duckdb::vector<duckdb::column_t> GetRowIdColumns() const override;

@@ -7,9 +7,9 @@
 
 namespace timelake::sql {
 
-// Rounds times down to the start of their bucket: buckets of a fixed width counted from an origin, or
-// of whole months (UTC). Remembers the last bucket, since times come in runs: most of them cost two
-// comparisons. Total over int64 but for buckets that start before its range.
+// Rounds times down to the start of their bucket: buckets of a fixed width counted from an origin,
+// or of whole months (UTC). Remembers the last bucket, since times come in runs: most of them cost
+// two comparisons. Total over int64 but for buckets that start before its range.
 class TimeFloor {
  public:
   // `width` > 0.

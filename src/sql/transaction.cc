@@ -50,8 +50,7 @@ LakeTransaction& LakeTransaction::Get(duckdb::ClientContext& context, duckdb::Ca
 
 LakeTransaction::Versions LakeTransaction::Load(const std::vector<table::TableName>& names) {
   Versions versions(names.size(), NotFound("not loaded"));
-  InParallel(names.size(),
-             [&](size_t i) { versions[i] = LoadOne(lake_.catalog(), names[i]); });
+  InParallel(names.size(), [&](size_t i) { versions[i] = LoadOne(lake_.catalog(), names[i]); });
   return versions;
 }
 
@@ -137,7 +136,8 @@ std::vector<duckdb::CatalogEntry*> LakeTransaction::AllTables(LakeSchema& schema
     try {
       entries.push_back(Entry(schema, std::move(version), name));
     } catch (const std::exception&) {
-      // A schema that SQL cannot show (two columns that differ in case only); a query names the reason.
+      // A schema that SQL cannot show (two columns that differ in case only); a query names the
+      // reason.
     }
   }
   return entries;

@@ -17,8 +17,8 @@ namespace timelake::sql {
 
 class LakeSchema;
 
-// What one query (or BEGIN ... COMMIT) has seen of the lake. A table is pinned at the version that its
-// first lookup finds, so all its mentions read one snapshot; lists are read once. Thread-safe.
+// What one query (or BEGIN ... COMMIT) has seen of the lake. A table is pinned at the version that
+// its first lookup finds, so all its mentions read one snapshot; lists are read once. Thread-safe.
 class LakeTransaction : public duckdb::Transaction {
  public:
   LakeTransaction(duckdb::TransactionManager& manager, duckdb::ClientContext& context,
@@ -29,7 +29,8 @@ class LakeTransaction : public duckdb::Transaction {
   // The entry of a table, name in any case; null when there is none. Other errors are thrown.
   duckdb::optional_ptr<duckdb::CatalogEntry> Table(LakeSchema& schema, const std::string& name);
 
-  // Entries of all tables of a namespace that can be opened, loaded concurrently. The others are logged.
+  // Entries of all tables of a namespace that can be opened, loaded concurrently. The others are
+  // logged.
   std::vector<duckdb::CatalogEntry*> AllTables(LakeSchema& schema);
 
   std::vector<std::string> Namespaces();

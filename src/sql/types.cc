@@ -28,12 +28,9 @@ LogicalType StructType(const iceberg::Type& type) {
 arrow::Decimal128 ToDecimal(const duckdb::Value& value) {
   // The physical type depends on the width; GetValueUnsafe reads it unscaled.
   switch (value.type().InternalType()) {
-    case duckdb::PhysicalType::INT16:
-      return arrow::Decimal128(value.GetValueUnsafe<int16_t>());
-    case duckdb::PhysicalType::INT32:
-      return arrow::Decimal128(value.GetValueUnsafe<int32_t>());
-    case duckdb::PhysicalType::INT64:
-      return arrow::Decimal128(value.GetValueUnsafe<int64_t>());
+    case duckdb::PhysicalType::INT16: return arrow::Decimal128(value.GetValueUnsafe<int16_t>());
+    case duckdb::PhysicalType::INT32: return arrow::Decimal128(value.GetValueUnsafe<int32_t>());
+    case duckdb::PhysicalType::INT64: return arrow::Decimal128(value.GetValueUnsafe<int64_t>());
     default: {
       const auto huge = value.GetValueUnsafe<duckdb::hugeint_t>();
       return arrow::Decimal128(huge.upper, huge.lower);
@@ -44,36 +41,26 @@ arrow::Decimal128 ToDecimal(const duckdb::Value& value) {
 // `value` has the column's type and is not NULL.
 std::optional<iceberg::Value> SameType(const duckdb::Value& value, TypeId id) {
   switch (id) {
-    case TypeId::kBoolean:
-      return iceberg::Value(value.GetValueUnsafe<bool>());
-    case TypeId::kInt:
-      return iceberg::Value(value.GetValueUnsafe<int32_t>());
-    case TypeId::kDate:
-      return iceberg::Value(value.GetValueUnsafe<duckdb::date_t>().days);
-    case TypeId::kLong:
-      return iceberg::Value(value.GetValueUnsafe<int64_t>());
-    case TypeId::kTime:
-      return iceberg::Value(value.GetValueUnsafe<duckdb::dtime_t>().micros);
+    case TypeId::kBoolean: return iceberg::Value(value.GetValueUnsafe<bool>());
+    case TypeId::kInt: return iceberg::Value(value.GetValueUnsafe<int32_t>());
+    case TypeId::kDate: return iceberg::Value(value.GetValueUnsafe<duckdb::date_t>().days);
+    case TypeId::kLong: return iceberg::Value(value.GetValueUnsafe<int64_t>());
+    case TypeId::kTime: return iceberg::Value(value.GetValueUnsafe<duckdb::dtime_t>().micros);
     case TypeId::kTimestamp:
     case TypeId::kTimestamptz:
       return iceberg::Value(value.GetValueUnsafe<duckdb::timestamp_t>().value);
-    case TypeId::kFloat:
-      return iceberg::Value(value.GetValueUnsafe<float>());
-    case TypeId::kDouble:
-      return iceberg::Value(value.GetValueUnsafe<double>());
-    case TypeId::kDecimal:
-      return iceberg::Value(ToDecimal(value));
+    case TypeId::kFloat: return iceberg::Value(value.GetValueUnsafe<float>());
+    case TypeId::kDouble: return iceberg::Value(value.GetValueUnsafe<double>());
+    case TypeId::kDecimal: return iceberg::Value(ToDecimal(value));
     case TypeId::kString:
     case TypeId::kFixed:
-    case TypeId::kBinary:
-      return iceberg::Value(std::string(duckdb::StringValue::Get(value)));
+    case TypeId::kBinary: return iceberg::Value(std::string(duckdb::StringValue::Get(value)));
     case TypeId::kUuid: {
       std::array<char, 16> bytes;
       UuidToBytes(value.GetValueUnsafe<duckdb::hugeint_t>(), bytes.data());
       return iceberg::Value(std::string(bytes.data(), bytes.size()));
     }
-    default:
-      return std::nullopt;
+    default: return std::nullopt;
   }
 }
 
@@ -81,40 +68,27 @@ std::optional<iceberg::Value> SameType(const duckdb::Value& value, TypeId id) {
 
 LogicalType ToLogicalType(const iceberg::Type& type) {
   switch (type.id) {
-    case TypeId::kBoolean:
-      return LogicalType::BOOLEAN;
-    case TypeId::kInt:
-      return LogicalType::INTEGER;
-    case TypeId::kLong:
-      return LogicalType::BIGINT;
-    case TypeId::kFloat:
-      return LogicalType::FLOAT;
-    case TypeId::kDouble:
-      return LogicalType::DOUBLE;
+    case TypeId::kBoolean: return LogicalType::BOOLEAN;
+    case TypeId::kInt: return LogicalType::INTEGER;
+    case TypeId::kLong: return LogicalType::BIGINT;
+    case TypeId::kFloat: return LogicalType::FLOAT;
+    case TypeId::kDouble: return LogicalType::DOUBLE;
     case TypeId::kDecimal:
       return LogicalType::DECIMAL(static_cast<uint8_t>(type.precision),
                                   static_cast<uint8_t>(type.scale));
-    case TypeId::kDate:
-      return LogicalType::DATE;
-    case TypeId::kTime:
-      return LogicalType::TIME;
-    case TypeId::kTimestamp:
-      return LogicalType::TIMESTAMP;
-    case TypeId::kTimestamptz:
-      return LogicalType::TIMESTAMP_TZ;
-    case TypeId::kString:
-      return LogicalType::VARCHAR;
-    case TypeId::kUuid:
-      return LogicalType::UUID;
+    case TypeId::kDate: return LogicalType::DATE;
+    case TypeId::kTime: return LogicalType::TIME;
+    case TypeId::kTimestamp: return LogicalType::TIMESTAMP;
+    case TypeId::kTimestamptz: return LogicalType::TIMESTAMP_TZ;
+    case TypeId::kString: return LogicalType::VARCHAR;
+    case TypeId::kUuid: return LogicalType::UUID;
     case TypeId::kFixed:
-    case TypeId::kBinary:
-      return LogicalType::BLOB;
-    case TypeId::kStruct:
-      return StructType(type);
-    case TypeId::kList:
-      return LogicalType::LIST(ToLogicalType(type.fields[0].type));
+    case TypeId::kBinary: return LogicalType::BLOB;
+    case TypeId::kStruct: return StructType(type);
+    case TypeId::kList: return LogicalType::LIST(ToLogicalType(type.fields[0].type));
     case TypeId::kMap:
-      return LogicalType::MAP(ToLogicalType(type.fields[0].type), ToLogicalType(type.fields[1].type));
+      return LogicalType::MAP(ToLogicalType(type.fields[0].type),
+                              ToLogicalType(type.fields[1].type));
   }
   return LogicalType::INVALID;
 }

@@ -11,8 +11,8 @@ namespace duckdb {
 class Value;
 }
 
-// Iceberg types as DuckDB's. All of them have an exact counterpart except that fixed[n] and binary are
-// both BLOB.
+// Iceberg types as DuckDB's. All of them have an exact counterpart except that fixed[n] and binary
+// are both BLOB.
 
 namespace timelake::sql {
 
@@ -20,6 +20,7 @@ duckdb::LogicalType ToLogicalType(const iceberg::Type& type);
 
 // A constant as a value of a column of `type`, exactly: nothing if the constant is NULL, nested, or
 // cannot be written as that type without a change (0.1 as float, 2^40 as int).
-std::optional<iceberg::Value> ToIcebergValue(const duckdb::Value& constant, const iceberg::Type& type);
+std::optional<iceberg::Value> ToIcebergValue(const duckdb::Value& constant,
+                                             const iceberg::Type& type);
 
 }  // namespace timelake::sql

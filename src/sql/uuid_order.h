@@ -6,8 +6,8 @@
 
 #include <duckdb/common/hugeint.hpp>
 
-// DuckDB holds a UUID as a 128-bit integer with its top bit flipped, so that signed order is the order
-// of the text; Iceberg and Arrow hold 16 bytes, most significant first.
+// DuckDB holds a UUID as a 128-bit integer with its top bit flipped, so that signed order is the
+// order of the text; Iceberg and Arrow hold 16 bytes, most significant first.
 
 namespace timelake::sql {
 

@@ -9,11 +9,11 @@
 namespace timelake::sqltest {
 
 struct Block {
-  int line = 0;                     // of the file, from 1
-  std::string verb;                 // "table", "append", "query", ...
-  std::string rest;                 // of the first line
-  std::vector<std::string> body;    // lines up to the blank line or "----"
-  std::vector<std::string> rows;    // after "----"
+  int line = 0;                   // of the file, from 1
+  std::string verb;               // "table", "append", "query", ...
+  std::string rest;               // of the first line
+  std::vector<std::string> body;  // lines up to the blank line or "----"
+  std::vector<std::string> rows;  // after "----"
   bool has_rows = false;
   size_t rows_begin = 0, rows_end = 0;  // their lines in CaseFile::lines
 };

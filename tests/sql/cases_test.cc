@@ -39,9 +39,8 @@ arrow::Result<std::shared_ptr<arrow::RecordBatch>> FromCsv(
   auto parse = arrow::csv::ParseOptions::Defaults();
   parse.ignore_empty_lines = false;
   auto input = std::make_shared<arrow::io::BufferReader>(arrow::Buffer::FromString(text));
-  ARROW_ASSIGN_OR_RAISE(auto reader,
-                        arrow::csv::TableReader::Make(arrow::io::default_io_context(), input, read,
-                                                      parse, convert));
+  ARROW_ASSIGN_OR_RAISE(auto reader, arrow::csv::TableReader::Make(arrow::io::default_io_context(),
+                                                                   input, read, parse, convert));
   ARROW_ASSIGN_OR_RAISE(auto table, reader->Read());
   return table->CombineChunksToBatch();
 }
@@ -52,14 +51,14 @@ arrow::Result<std::shared_ptr<arrow::RecordBatch>> FromJson(
   arrow::FieldVector fields = schema->fields();
   for (auto& field : fields) {
     if (field->type()->id() == arrow::Type::EXTENSION) {
-      field = field->WithType(
-          static_cast<const arrow::ExtensionType&>(*field->type()).storage_type());
+      field =
+          field->WithType(static_cast<const arrow::ExtensionType&>(*field->type()).storage_type());
     }
   }
   std::string json;
   for (const std::string& line : lines) json += (json.empty() ? "[" : ",") + line;
-  ARROW_ASSIGN_OR_RAISE(auto rows, arrow::json::ArrayFromJSONString(
-                                       arrow::struct_(fields), json + "]"));
+  ARROW_ASSIGN_OR_RAISE(auto rows,
+                        arrow::json::ArrayFromJSONString(arrow::struct_(fields), json + "]"));
   return arrow::RecordBatch::FromStructArray(rows);
 }
 
@@ -173,7 +172,8 @@ class Runner {
     const auto rows = RowsAsText(reader->get());
     ASSERT_TRUE(rows.ok()) << rows.status();
     const bool absent = block.rest.starts_with("! ");
-    const bool found = JoinLines(*rows).find(block.rest.substr(absent ? 2 : 0)) != std::string::npos;
+    const bool found =
+        JoinLines(*rows).find(block.rest.substr(absent ? 2 : 0)) != std::string::npos;
     EXPECT_NE(found, absent) << JoinLines(*rows);
   }
 

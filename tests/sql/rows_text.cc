@@ -57,8 +57,7 @@ std::string ValueText(const arrow::Array& array, int64_t row) {
       return FormatTimestamp(static_cast<const arrow::TimestampArray&>(array).Value(row),
                              !type.timezone().empty());
     }
-    case arrow::Type::STRING:
-      return static_cast<const arrow::StringArray&>(array).GetString(row);
+    case arrow::Type::STRING: return static_cast<const arrow::StringArray&>(array).GetString(row);
     case arrow::Type::BINARY:
       return Hex(static_cast<const arrow::BinaryArray&>(array).GetView(row));
     case arrow::Type::DECIMAL128:
@@ -69,10 +68,8 @@ std::string ValueText(const arrow::Array& array, int64_t row) {
     }
     case arrow::Type::LIST:
     case arrow::Type::MAP:
-    case arrow::Type::STRUCT:
-      return NestedText(array, row);
-    default:
-      return (*array.GetScalar(row))->ToString();
+    case arrow::Type::STRUCT: return NestedText(array, row);
+    default: return (*array.GetScalar(row))->ToString();
   }
 }
 

@@ -1,5 +1,5 @@
-// Arrow columns of all types are turned into vectors here and back by DuckDB's own exporter: what comes
-// back must equal what went in.
+// Arrow columns of all types are turned into vectors here and back by DuckDB's own exporter: what
+// comes back must equal what went in.
 
 #include "sql/arrow_to_duckdb.h"
 
@@ -10,13 +10,13 @@
 #include <arrow/api.h>
 #include <arrow/c/bridge.h>
 #include <arrow/json/from_string.h>
+#include <gtest/gtest.h>
 #include <duckdb/common/arrow/arrow_converter.hpp>
 #include <duckdb/common/arrow/arrow_type_extension.hpp>
 #include <duckdb/common/types/data_chunk.hpp>
 #include <duckdb/main/client_context.hpp>
 #include <duckdb/main/connection.hpp>
 #include <duckdb/main/database.hpp>
-#include <gtest/gtest.h>
 
 #include "iceberg/arrow_schema.h"
 #include "sql/types.h"
@@ -66,7 +66,9 @@ class ArrowToDuckDb : public ::testing::Test {
       const auto back = RoundTrip(array, type, row, count);
       const auto wanted = expected->Slice(row, count);
       EXPECT_TRUE(back->Equals(*wanted, arrow::EqualOptions::Defaults().nans_equal(true)))
-          << type.ToString() << "\n" << back->ToString() << "\ninstead of\n" << wanted->ToString();
+          << type.ToString() << "\n"
+          << back->ToString() << "\ninstead of\n"
+          << wanted->ToString();
       // A slice as Arrow makes it, with an offset of its own.
       const auto sliced = RoundTrip(array->Slice(row), type, 0, count);
       EXPECT_TRUE(sliced->Equals(*wanted, arrow::EqualOptions::Defaults().nans_equal(true)));
@@ -85,7 +87,8 @@ class ArrowToDuckDb : public ::testing::Test {
 };
 
 TEST_F(ArrowToDuckDb, Numbers) {
-  CheckJson(arrow::boolean(), duckdb::LogicalType::BOOLEAN, "[true, null, false, true, true, null, false]");
+  CheckJson(arrow::boolean(), duckdb::LogicalType::BOOLEAN,
+            "[true, null, false, true, true, null, false]");
   CheckJson(arrow::int32(), duckdb::LogicalType::INTEGER, "[1, -2147483648, null, 2147483647]");
   CheckJson(arrow::int64(), duckdb::LogicalType::BIGINT,
             "[-9223372036854775808, null, 9223372036854775807, 0, 9007199254740993]");
@@ -161,20 +164,24 @@ TEST_F(ArrowToDuckDb, UuidsKeepTheirTextAndOrder) {
 
 TEST_F(ArrowToDuckDb, NestedTypes) {
   const auto list = duckdb::LogicalType::LIST(duckdb::LogicalType::INTEGER);
-  CheckJson(arrow::list(arrow::field("l", arrow::int32())), list, "[[1, 2], null, [], [null, 4], [5]]");
+  CheckJson(arrow::list(arrow::field("l", arrow::int32())), list,
+            "[[1, 2], null, [], [null, 4], [5]]");
   CheckJson(arrow::list(arrow::field("l", arrow::utf8())),
             duckdb::LogicalType::LIST(duckdb::LogicalType::VARCHAR),
             "[[\"a string that is long enough\", null], [], null, [\"x\"]]");
   const duckdb::LogicalType members = duckdb::LogicalType::STRUCT(
       {{"a", duckdb::LogicalType::BIGINT}, {"b", duckdb::LogicalType::VARCHAR}});
-  const auto fields = arrow::struct_({arrow::field("a", arrow::int64()), arrow::field("b", arrow::utf8())});
-  CheckJson(fields, members,
-            "[{\"a\": 1, \"b\": \"a string that is long enough\"}, null, {\"a\": null, \"b\": null}]");
+  const auto fields =
+      arrow::struct_({arrow::field("a", arrow::int64()), arrow::field("b", arrow::utf8())});
+  CheckJson(
+      fields, members,
+      "[{\"a\": 1, \"b\": \"a string that is long enough\"}, null, {\"a\": null, \"b\": null}]");
   CheckJson(arrow::list(arrow::field("l", fields)), duckdb::LogicalType::LIST(members),
             "[[{\"a\": 1, \"b\": \"x\"}, null], [], null, [{\"a\": 2, \"b\": null}]]");
   CheckJson(arrow::list(arrow::field("l", arrow::list(arrow::field("l", arrow::int32())))),
             duckdb::LogicalType::LIST(list), "[[[1], []], null, [null, [2, 3]]]");
-  const auto map = duckdb::LogicalType::MAP(duckdb::LogicalType::VARCHAR, duckdb::LogicalType::DOUBLE);
+  const auto map =
+      duckdb::LogicalType::MAP(duckdb::LogicalType::VARCHAR, duckdb::LogicalType::DOUBLE);
   CheckJson(arrow::map(arrow::utf8(), arrow::field("value", arrow::float64())), map,
             "[[[\"k\", 1.5], [\"l\", null]], null, []]");
 }
@@ -194,13 +201,15 @@ TEST_F(ArrowToDuckDb, ListsLongerThanAVector) {
 
 TEST_F(ArrowToDuckDb, Dictionaries) {
   const auto strings =
-      ArrayFromJSON(arrow::utf8(),
-                    "[\"b\", null, \"a string longer than twelve\", \"b\", \"b\", null, \"c\", \"c\"]")
+      ArrayFromJSON(
+          arrow::utf8(),
+          "[\"b\", null, \"a string longer than twelve\", \"b\", \"b\", null, \"c\", \"c\"]")
           .ValueOrDie();
   for (const auto& index : {arrow::int8(), arrow::int32(), arrow::uint16()}) {
     const auto indices = ArrayFromJSON(index, "[0, null, 1, 0, 0, null, 2, 2]").ValueOrDie();
     const auto values =
-        ArrayFromJSON(arrow::utf8(), "[\"b\", \"a string longer than twelve\", \"c\"]").ValueOrDie();
+        ArrayFromJSON(arrow::utf8(), "[\"b\", \"a string longer than twelve\", \"c\"]")
+            .ValueOrDie();
     Check(arrow::DictionaryArray::FromArrays(indices, values).ValueOrDie(),
           duckdb::LogicalType::VARCHAR, strings);
   }
@@ -271,11 +280,12 @@ TEST(Types, ConstantsOnlyIfTheyAreExact) {
   EXPECT_FALSE(ToIcebergValue(duckdb::Value::DOUBLE(1.5), type("long")).has_value());
   EXPECT_FALSE(ToIcebergValue(duckdb::Value("1"), type("int")).has_value());
   EXPECT_FALSE(ToIcebergValue(duckdb::Value(), type("int")).has_value());
-  const auto decimal = ToIcebergValue(duckdb::Value::DECIMAL(int32_t{-125}, 5, 2), type("decimal(5,2)"));
+  const auto decimal =
+      ToIcebergValue(duckdb::Value::DECIMAL(int32_t{-125}, 5, 2), type("decimal(5,2)"));
   ASSERT_TRUE(decimal.has_value());
   EXPECT_EQ(std::get<arrow::Decimal128>(*decimal), arrow::Decimal128(-125));
-  const auto uuid = ToIcebergValue(
-      duckdb::Value::UUID("00112233-4455-6677-8899-aabbccddeeff"), type("uuid"));
+  const auto uuid =
+      ToIcebergValue(duckdb::Value::UUID("00112233-4455-6677-8899-aabbccddeeff"), type("uuid"));
   ASSERT_TRUE(uuid.has_value());
   EXPECT_EQ(std::get<std::string>(*uuid),
             std::string("\x00\x11\x22\x33\x44\x55\x66\x77\x88\x99\xaa\xbb\xcc\xdd\xee\xff", 16));

@@ -66,10 +66,11 @@ TEST(Engine, StreamsABigResultInBatches) {
 TEST(Engine, TimesWithZoneLeaveAsUtcWhateverTheSessionZone) {
   const auto engine = PlainEngine();
   ASSERT_TRUE(engine->Run("SET TimeZone = 'America/New_York'").ok());
-  const auto table = Rows(*engine, "SELECT TIMESTAMPTZ '2026-01-03 00:00:00+00' AS t, "
-                                   "[TIMESTAMPTZ '2026-01-03 00:00:00+00'] AS l");
-  EXPECT_TRUE(table->schema()->field(0)->type()->Equals(
-      arrow::timestamp(arrow::TimeUnit::MICRO, "UTC")));
+  const auto table = Rows(*engine,
+                          "SELECT TIMESTAMPTZ '2026-01-03 00:00:00+00' AS t, "
+                          "[TIMESTAMPTZ '2026-01-03 00:00:00+00'] AS l");
+  EXPECT_TRUE(
+      table->schema()->field(0)->type()->Equals(arrow::timestamp(arrow::TimeUnit::MICRO, "UTC")));
   EXPECT_EQ(table->schema()->field(1)->type()->field(0)->type()->ToString(),
             "timestamp[us, tz=UTC]");
   EXPECT_EQ((*table->column(0)->GetScalar(0))->ToString(), "2026-01-03 00:00:00.000000Z");
@@ -77,8 +78,9 @@ TEST(Engine, TimesWithZoneLeaveAsUtcWhateverTheSessionZone) {
 
 TEST(Engine, TypesThatArrowHasUnderAnotherName) {
   const auto engine = PlainEngine();
-  const auto table = Rows(*engine, "SELECT sum(i) AS h, uuid() AS u, 'a'::ENUM('a', 'b') AS e, "
-                                   "'x'::BLOB AS b FROM range(3) t(i)");
+  const auto table = Rows(*engine,
+                          "SELECT sum(i) AS h, uuid() AS u, 'a'::ENUM('a', 'b') AS e, "
+                          "'x'::BLOB AS b FROM range(3) t(i)");
   EXPECT_EQ(table->schema()->field(0)->type()->ToString(), "decimal128(38, 0)");
   EXPECT_EQ((*table->column(0)->GetScalar(0))->ToString(), "3");
   EXPECT_EQ(table->schema()->field(1)->type()->ToString(), "string");
@@ -128,8 +130,9 @@ TEST(Engine, ErrorsSayWhatIsWrongAndKeepTheirKind) {
 
   EXPECT_EQ(KindOf(ErrorOf(*engine, "SELECT 'x'::INT")), ErrorKind::kInvalidArgument);
   // The error comes when most of the result has been streamed.
-  EXPECT_EQ(KindOf(ErrorOf(*engine, "SELECT CASE WHEN i < 900000 THEN i ELSE error('late') END "
-                                    "FROM range(1000000) t(i)")),
+  EXPECT_EQ(KindOf(ErrorOf(*engine,
+                           "SELECT CASE WHEN i < 900000 THEN i ELSE error('late') END "
+                           "FROM range(1000000) t(i)")),
             ErrorKind::kInvalidArgument);
   EXPECT_EQ(KindOf(ErrorOf(*engine, "FROM read_csv('/no/such/file.csv')")), ErrorKind::kIo);
   EXPECT_EQ(KindOf(ErrorOf(*engine, "SELECT 1; SELECT 2")), ErrorKind::kInvalidArgument);
@@ -143,8 +146,8 @@ TEST(Engine, MemoryLimitIsAnIoError) {
   SessionOptions options;
   options.memory_limit = "20MB";
   const auto engine = PlainEngine(options);
-  const Status status = ErrorOf(
-      *engine, "SELECT count(DISTINCT md5(i::VARCHAR)) FROM range(5000000) t(i)");
+  const Status status =
+      ErrorOf(*engine, "SELECT count(DISTINCT md5(i::VARCHAR)) FROM range(5000000) t(i)");
   EXPECT_EQ(KindOf(status), ErrorKind::kIo) << status;
   EXPECT_EQ(Scalar(*engine, "SELECT 1"), "1");
 }
@@ -202,7 +205,8 @@ TEST(Engine, InterruptStopsARunningStatement) {
 
 TEST(Engine, SeveralStatementsOfOnePivot) {
   const auto engine = PlainEngine();
-  ASSERT_TRUE(engine->Run("CREATE TEMP TABLE s AS SELECT i % 3 AS k, i AS v FROM range(9) t(i)").ok());
+  ASSERT_TRUE(
+      engine->Run("CREATE TEMP TABLE s AS SELECT i % 3 AS k, i AS v FROM range(9) t(i)").ok());
   const auto table = Rows(*engine, "PIVOT s ON k USING sum(v)");
   ASSERT_TRUE(table);
   EXPECT_EQ(table->num_columns(), 3);

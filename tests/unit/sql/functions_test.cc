@@ -1,14 +1,15 @@
-// time_bucket and date_trunc against DuckDB's own: the same statement runs on a plain DuckDB instance.
+// time_bucket and date_trunc against DuckDB's own: the same statement runs on a plain DuckDB
+// instance.
 
 #include <random>
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
+#include <gtest/gtest.h>
 #include <duckdb/main/connection.hpp>
 #include <duckdb/main/database.hpp>
 #include <duckdb/main/materialized_query_result.hpp>
-#include <fmt/format.h>
-#include <gtest/gtest.h>
 
 #include "sql/functions.h"
 #include "sql/time_floor.h"
@@ -51,8 +52,9 @@ class Functions : public ::testing::Test {
     }
     Both("CREATE TABLE micros(m BIGINT)");
     Both("INSERT INTO micros VALUES " + values + ", (NULL)");
-    Both("CREATE TABLE times AS SELECT make_timestamp(m) AS ts, make_timestamptz(m) AS tz, m "
-         "FROM micros");
+    Both(
+        "CREATE TABLE times AS SELECT make_timestamp(m) AS ts, make_timestamptz(m) AS tz, m "
+        "FROM micros");
     Both("INSERT INTO times VALUES ('infinity', 'infinity', 1), ('-infinity', '-infinity', 2)");
   }
 
@@ -80,9 +82,11 @@ class Functions : public ::testing::Test {
 TEST_F(Functions, TimeBucketOfAnyWidth) {
   FillTimes();
   for (const char* width :
-       {"1 microsecond", "7 milliseconds", "1 second", "90 seconds", "5 minutes", "15m", "1 hour",
-        "7 hours", "1 day", "3 days", "1 week", "1 month", "3 months", "1 year", "10 years",
-        "1 day 2 hours", "1 month 1 day", "-1 hour", "0 hours", "1000 years", "100000 days"}) {
+       {"1 microsecond", "7 milliseconds", "1 second", "90 seconds", "5 minutes",
+        "15m",           "1 hour",         "7 hours",  "1 day",      "3 days",
+        "1 week",        "1 month",        "3 months", "1 year",     "10 years",
+        "1 day 2 hours", "1 month 1 day",  "-1 hour",  "0 hours",    "1000 years",
+        "100000 days"}) {
     for (const char* column : {"ts", "tz"}) {
       ExpectSame(fmt::format("SELECT time_bucket(INTERVAL '{}', {}) FROM times", width, column));
     }
@@ -94,7 +98,8 @@ TEST_F(Functions, TimeBucketInAnotherSessionZone) {
   Both("SET TimeZone = 'America/St_Johns'");
   for (const char* width : {"5 minutes", "7 hours", "1 day", "1 week", "1 month", "1 year"}) {
     ExpectSame(fmt::format("SELECT time_bucket(INTERVAL '{}', tz) FROM times", width));
-    ExpectSame(fmt::format("SELECT time_bucket(INTERVAL '{}', tz, 'Asia/Kolkata') FROM times", width));
+    ExpectSame(
+        fmt::format("SELECT time_bucket(INTERVAL '{}', tz, 'Asia/Kolkata') FROM times", width));
     ExpectSame(fmt::format("SELECT time_bucket(INTERVAL '{}', ts) FROM times", width));
   }
 }
@@ -109,21 +114,23 @@ TEST_F(Functions, TimeBucketWithOriginOrOffset) {
         ExpectSame(fmt::format("SELECT time_bucket(INTERVAL '{}', {}, {} '{}') FROM times", width,
                                column, type, origin));
       }
-      for (const char* offset : {"1 second", "-1 hour", "36 hours", "2 days", "1 month", "-1 day"}) {
+      for (const char* offset :
+           {"1 second", "-1 hour", "36 hours", "2 days", "1 month", "-1 day"}) {
         ExpectSame(fmt::format("SELECT time_bucket(INTERVAL '{}', {}, INTERVAL '{}') FROM times",
                                width, column, offset));
       }
     }
     ExpectSame(fmt::format("SELECT time_bucket(INTERVAL '{}', ts, ts) FROM times", width));
-    ExpectSame(fmt::format("SELECT time_bucket(INTERVAL '{}', tz, NULL::TIMESTAMPTZ) FROM times",
-                           width));
+    ExpectSame(
+        fmt::format("SELECT time_bucket(INTERVAL '{}', tz, NULL::TIMESTAMPTZ) FROM times", width));
   }
 }
 
 TEST_F(Functions, TimeBucketWidthsThatVaryByRow) {
   FillTimes();
-  ExpectSame("SELECT time_bucket(CASE WHEN m % 2 = 0 THEN INTERVAL 1 HOUR ELSE INTERVAL 1 DAY END, "
-             "tz) FROM times");
+  ExpectSame(
+      "SELECT time_bucket(CASE WHEN m % 2 = 0 THEN INTERVAL 1 HOUR ELSE INTERVAL 1 DAY END, "
+      "tz) FROM times");
   ExpectSame("SELECT time_bucket(NULL::INTERVAL, tz) FROM times");
   ExpectSame("SELECT time_bucket(INTERVAL 1 HOUR, tz::DATE) FROM times WHERE m > 10");
 }
@@ -131,9 +138,9 @@ TEST_F(Functions, TimeBucketWidthsThatVaryByRow) {
 TEST_F(Functions, DateTruncOfAnyUnit) {
   FillTimes();
   for (const char* unit :
-       {"microsecond", "millisecond", "ms", "second", "s", "minute", "m", "hour", "h", "day", "week",
-        "month", "quarter", "year", "isoyear", "decade", "century", "millennium", "epoch", "dow",
-        "doy", "nosuch", "DAY"}) {
+       {"microsecond", "millisecond", "ms",    "second", "s",       "minute", "m",       "hour",
+        "h",           "day",         "week",  "month",  "quarter", "year",   "isoyear", "decade",
+        "century",     "millennium",  "epoch", "dow",    "doy",     "nosuch", "DAY"}) {
     for (const char* column : {"ts", "tz"}) {
       ExpectSame(fmt::format("SELECT date_trunc('{}', {}) FROM times", unit, column));
       ExpectSame(fmt::format("SELECT datetrunc('{}', {}) FROM times", unit, column));
@@ -160,13 +167,15 @@ TEST_F(Functions, DateTruncFollowsTheSessionZone) {
 }
 
 TEST_F(Functions, AtTheEndsOfTime) {
-  Both("CREATE TABLE times AS SELECT * FROM (VALUES "
-       "(TIMESTAMP '290309-12-22 (BC) 00:00:00', TIMESTAMPTZ '290309-12-22 (BC) 00:00:00+00'), "
-       "(TIMESTAMP '294247-01-10 04:00:54.775806', TIMESTAMPTZ '294247-01-10 04:00:54.775806+00')"
-       ") v(ts, tz)");
+  Both(
+      "CREATE TABLE times AS SELECT * FROM (VALUES "
+      "(TIMESTAMP '290309-12-22 (BC) 00:00:00', TIMESTAMPTZ '290309-12-22 (BC) 00:00:00+00'), "
+      "(TIMESTAMP '294247-01-10 04:00:54.775806', TIMESTAMPTZ '294247-01-10 04:00:54.775806+00')"
+      ") v(ts, tz)");
   for (const char* width : {"1 second", "1 hour", "10000 days"}) {
     for (const char* column : {"ts", "tz"}) {
-      // DuckDB's answers there are partly errors; ours must be one or the right one, and never crash.
+      // DuckDB's answers there are partly errors; ours must be one or the right one, and never
+      // crash.
       const auto result = ours_.Query(
           fmt::format("SELECT time_bucket(INTERVAL '{}', {}) <= {} FROM times WHERE {} > "
                       "TIMESTAMP '2000-01-01'",
@@ -174,7 +183,8 @@ TEST_F(Functions, AtTheEndsOfTime) {
       if (!result->HasError()) {
         EXPECT_TRUE(result->GetValue(0, 0).GetValue<bool>());
       }
-      (void)ours_.Query(fmt::format("SELECT time_bucket(INTERVAL '{}', {}) FROM times", width, column));
+      (void)ours_.Query(
+          fmt::format("SELECT time_bucket(INTERVAL '{}', {}) FROM times", width, column));
       (void)ours_.Query(fmt::format("SELECT date_trunc('year', {}) FROM times", column));
     }
   }
