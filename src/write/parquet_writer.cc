@@ -21,7 +21,8 @@ namespace {
 using Builder = parquet::WriterProperties::Builder;
 
 Result<arrow::Compression::type> CodecOf(const std::string& name) {
-  auto codec = arrow::util::Codec::GetCompressionType(name);
+  // Arrow's "lz4" is the frame format, Parquet's lz4 the raw one.
+  auto codec = arrow::util::Codec::GetCompressionType(name == "lz4" ? "lz4_raw" : name);
   if (!codec.ok()) return InvalidArgument("unknown compression codec {}", Quote(name));
   if (!arrow::util::Codec::IsAvailable(*codec)) {
     return Unsupported("this build of Arrow has no compression codec {}", Quote(name));
