@@ -28,9 +28,9 @@ struct Opened {
   PartitionSpec spec;
 };
 
-// Nothing but removed files. Version 1 lists may leave counts out, which reads as 0.
+// Nothing but removed files. A count that the list leaves out is kUnknownCount, not 0.
 bool HasNoLiveFile(const ManifestFile& row) {
-  return row.sequence_number > 0 && row.added_files_count == 0 && row.existing_files_count == 0;
+  return row.added_files_count == 0 && row.existing_files_count == 0;
 }
 
 class Planner {
@@ -51,7 +51,8 @@ class Planner {
       if (IsSkipped(row)) {
         ++counters_->manifests_pruned;
         if (row.content == ManifestContent::kData) {
-          const int64_t files = row.added_files_count + row.existing_files_count;
+          const int64_t files = std::max<int64_t>(0, row.added_files_count) +
+                                std::max<int64_t>(0, row.existing_files_count);
           counters_->files_total += files;
           counters_->files_pruned += files;
         }
