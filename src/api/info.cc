@@ -67,18 +67,23 @@ Status AddTotals(const table::Env& env, const Snapshot& head, TableInfo* info) {
   const auto bytes = SummaryNumber(head, "total-files-size");
   if (bytes) info->bytes = *bytes;
   for (const auto& row : *rows) {
-    const int64_t live = row.added_files_count + row.existing_files_count;
-    if (row.content == iceberg::ManifestContent::kDeletes) {
-      info->delete_files += live;
+    const bool counted = row.added_files_count >= 0 && row.existing_files_count >= 0 &&
+                         row.added_rows_count >= 0 && row.existing_rows_count >= 0;
+    const bool deletes = row.content == iceberg::ManifestContent::kDeletes;
+    int64_t& files = deletes ? info->delete_files : info->files;
+    if (counted && (bytes || deletes)) {
+      files += row.added_files_count + row.existing_files_count;
+      if (!deletes) info->rows += row.added_rows_count + row.existing_rows_count;
       continue;
     }
-    info->files += live;
-    info->rows += row.added_rows_count + row.existing_rows_count;
-    if (bytes) continue;
+    // Lists of version 1 may lack counts, foreign summaries the size: then the entries tell.
     TL_ASSIGN_OR_RAISE(auto manifest, table::ReadEntries(env, row));
     for (const auto& entry : manifest->entries) {
       if (entry.status == iceberg::EntryStatus::kDeleted) continue;
-      info->bytes += entry.file.file_size_in_bytes;
+      ++files;
+      if (deletes) continue;
+      info->rows += entry.file.record_count;
+      if (!bytes) info->bytes += entry.file.file_size_in_bytes;
     }
   }
   return Status::OK();

@@ -6,6 +6,7 @@
 #include "iceberg/arrow_schema.h"
 #include "store/local_store.h"
 #include "store/memory_store.h"
+#include "store/metered_store.h"
 #include "table/catalog.h"
 #include "table/lake_impl.h"
 #include "table/table_impl.h"
@@ -53,6 +54,9 @@ arrow::Result<Lake> Lake::Open(std::string_view location, const LakeOptions& opt
   TL_RETURN_NOT_OK(CheckStorageOptions(parsed, options.storage_options));
   TL_ASSIGN_OR_RAISE(auto settings, CheckSessionSettings(options.settings));
   TL_ASSIGN_OR_RAISE(auto store, MakeStore(parsed));
+  if (options.observer && options.observer->metric) {
+    store = store::MakeMeteredStore(std::move(store), options.observer->metric);
+  }
   auto impl = std::make_shared<detail::LakeImpl>();
   impl->catalog = std::make_shared<Catalog>(table::MakeEnv(std::move(store), options.observer),
                                             parsed.root, std::move(settings));

@@ -39,7 +39,9 @@ Result<std::shared_ptr<const ManifestRows>> ReadRows(const Env& env,
   const std::string& uri = snapshot.manifest_list;
   const std::string key = "list:" + uri;
   if (env.cache) {
-    if (auto rows = env.cache->Get<ManifestRows>(key)) return rows;
+    auto rows = env.cache->Get<ManifestRows>(key);
+    env.Metric(rows ? "cache.hit" : "cache.miss");
+    if (rows) return rows;
   }
   TL_ASSIGN_OR_RAISE(auto bytes, ReadObject(env, uri));
   TL_ASSIGN_OR_RAISE(ManifestRows rows, iceberg::ReadManifestList(View(*bytes), uri));
@@ -59,7 +61,9 @@ Result<std::shared_ptr<const iceberg::Manifest>> ReadEntries(const Env& env,
                                                              const iceberg::ManifestFile& row) {
   const std::string key = "manifest:" + row.manifest_path;
   if (env.cache) {
-    if (auto found = env.cache->Get<iceberg::Manifest>(key)) return found;
+    auto found = env.cache->Get<iceberg::Manifest>(key);
+    env.Metric(found ? "cache.hit" : "cache.miss");
+    if (found) return found;
   }
   TL_ASSIGN_OR_RAISE(auto bytes, ReadObject(env, row.manifest_path));
   TL_ASSIGN_OR_RAISE(iceberg::Manifest manifest,

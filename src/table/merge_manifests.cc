@@ -43,6 +43,22 @@ Result<iceberg::ManifestFile> MergeGroup(const Handle& handle,
   return row;
 }
 
+// Lists of format version 1 may leave counts out; a list that we write has them all.
+Status Recount(const Env& env, iceberg::ManifestFile* row) {
+  const int64_t least = std::min({row->added_files_count, row->existing_files_count,
+                                  row->deleted_files_count, row->added_rows_count,
+                                  row->existing_rows_count, row->deleted_rows_count});
+  if (least >= 0) return Status::OK();
+  TL_ASSIGN_OR_RAISE(auto manifest, ReadEntries(env, *row));
+  TL_ASSIGN_OR_RAISE(auto counted,
+                     iceberg::DescribeManifest(manifest->header, manifest->entries,
+                                               row->manifest_path, row->manifest_length,
+                                               row->added_snapshot_id, row->sequence_number));
+  counted.min_sequence_number = row->min_sequence_number;
+  *row = std::move(counted);
+  return Status::OK();
+}
+
 bool HasLiveFiles(const iceberg::ManifestFile& row) {
   return row.added_files_count != 0 || row.existing_files_count != 0;
 }
@@ -54,6 +70,7 @@ Result<MergedManifests> MergeSmallManifests(const Handle& handle,
                                             ManifestRows rows, int64_t snapshot_id,
                                             int64_t sequence_number) {
   TL_ASSIGN_OR_RAISE(Settings settings, ResolveSettings(metadata.properties));
+  for (auto& row : rows) TL_RETURN_NOT_OK(Recount(handle.env(), &row));
   std::erase_if(rows, [](const auto& row) { return !HasLiveFiles(row); });
   std::map<std::pair<int, int>, std::vector<const iceberg::ManifestFile*>> groups;
   for (const auto& row : rows) {

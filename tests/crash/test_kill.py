@@ -33,10 +33,12 @@ def check(warehouse, acknowledged, newest):
     assert len(values) == len(set(values)), "a row twice"
     assert set(acknowledged) <= set(values), sorted(set(acknowledged) - set(values))[:5]
     assert set(values) - set(acknowledged) <= set(newest), "rows that nobody sent"
+    # Other engines start from the hint, which a process killed before it could write it leaves one behind.
     table = StaticTable.from_metadata(str(warehouse / "default/t"))
-    assert sorted(int(v) for v in table.scan().to_arrow()["v"].to_pylist()) == values
+    theirs = [int(v) for v in table.scan().to_arrow()["v"].to_pylist()]
+    assert len(theirs) == len(set(theirs)) and set(acknowledged) <= set(theirs) <= set(values)
     latest = json.loads(timelake(warehouse, "latest", "t", "--format", "json"))
-    assert max(int(row["v"]) for row in latest) == max(values)
+    assert max((int(row["v"]) for row in latest), default=None) == max(values, default=None)
     return values
 
 

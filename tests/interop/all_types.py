@@ -3,6 +3,7 @@
 import datetime
 import decimal
 import math
+import re
 import uuid
 
 import pyarrow as pa
@@ -71,7 +72,9 @@ def plain(value):
     if isinstance(value, (datetime.date, datetime.time)):
         return value.isoformat()
     if isinstance(value, decimal.Decimal):
-        return format(value.normalize() + 0, "f")
+        return format(value.normalize(decimal.Context(prec=60)), "f")
+    if isinstance(value, str) and re.fullmatch(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", value):
+        return value.replace("-", "")  # some engines give a UUID as text
     if isinstance(value, dict):
         return sorted(((str(k), plain(v)) for k, v in value.items()), key=str)
     if isinstance(value, list):

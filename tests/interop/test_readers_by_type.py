@@ -43,7 +43,30 @@ def test_duckdb(lake, duck, chunk):
     for condition, count in (("time = TIMESTAMPTZ '1969-12-31 23:59:59.999999+00'", 1), ("i = 2147483647", 1),
                              ("dec9 = -327.68", 2), ("isnan(d)", 1), ("device IS NULL", 1)):
         found = duck.execute(f"SELECT count(*) FROM iceberg_scan('{folder}') WHERE {condition}").fetchone()[0]
+        if chunk in ("day", "month") and condition.startswith("time ="):
+            count = 0  # a fault of DuckDB 1.5.5; see test_duckdb_misses_instants_before_1970_by_day
         assert found == count, condition
+
+
+def test_duckdb_misses_instants_before_1970_by_day(lake, duck):
+    """The fault is DuckDB's: it misses the row in a table that PyIceberg wrote, too (duckdb-iceberg PR 1361)."""
+    import datetime
+    import pyarrow as pa
+    from pyiceberg.catalog.sql import SqlCatalog
+    from pyiceberg.partitioning import PartitionField, PartitionSpec
+    from pyiceberg.schema import Schema
+    from pyiceberg.transforms import DayTransform
+    from pyiceberg.types import NestedField, TimestamptzType
+    lake.root.mkdir(parents=True)
+    catalog = SqlCatalog("c", uri=f"sqlite:///{lake.root}/c.db", warehouse=f"file://{lake.root}")
+    catalog.create_namespace("default")
+    table = catalog.create_table("default.t", Schema(NestedField(1, "time", TimestamptzType())),
+                                 partition_spec=PartitionSpec(PartitionField(1, 1000, DayTransform(), "d")))
+    instant = datetime.datetime(1969, 12, 31, 23, 59, 59, 999999, tzinfo=datetime.timezone.utc)
+    table.append(pa.table({"time": pa.array([instant], pa.timestamp("us", "UTC"))}))
+    query = (f"SELECT count(*) FROM iceberg_scan('{table.metadata_location}') "
+             "WHERE time = TIMESTAMPTZ '1969-12-31 23:59:59.999999+00'")
+    assert duck.execute(query).fetchone()[0] == 0
 
 
 @pytest.mark.parametrize("chunk", CHUNKS)
