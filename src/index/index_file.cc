@@ -34,8 +34,8 @@ Result<std::shared_ptr<arrow::Buffer>> Encode(const std::shared_ptr<arrow::Recor
   write::FileFormat format;
   format.schema = &schema;
   format.settings = settings;
-  format.columns = write::PlanColumns(schema, {}, settings, rows, order, 0, rows.count,
-                                      settings.row_group_rows);
+  format.columns =
+      write::PlanColumns(schema, {}, settings, rows, order, 0, rows.count, settings.row_group_rows);
   TL_ASSIGN_OR_RAISE(auto sink, arrow::io::BufferOutputStream::Create());
   TL_ASSIGN_OR_RAISE(auto writer, write::DataFileWriter::Open(sink, std::move(format)));
   TL_RETURN_NOT_OK(writer->Write(*batch));
@@ -63,8 +63,7 @@ Result<std::shared_ptr<arrow::RecordBatch>> Read(const table::Env& env, const st
   TL_ASSIGN_OR_RAISE(auto batches, reader->ToRecordBatches());
   TL_ASSIGN_OR_RAISE(auto table, arrow::Table::FromRecordBatches(reader->schema(), batches));
   TL_ASSIGN_OR_RAISE(auto combined, table->CombineChunksToBatch());
-  auto rows =
-      arrow::RecordBatch::Make(arrow_schema, combined->num_rows(), combined->columns());
+  auto rows = arrow::RecordBatch::Make(arrow_schema, combined->num_rows(), combined->columns());
   TL_RETURN_NOT_OK(WithContext(rows->Validate(), uri));
   Remember(env, uri, rows);
   return rows;

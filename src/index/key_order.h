@@ -24,7 +24,9 @@ class RowOrder {
   // Whether the row of `right`, written later, is the newer one of two rows of one series: by time,
   // at equal times by ingest time, else by the order of writes.
   bool RightIsNewer(int64_t left, int64_t right) const;
-  bool SameTime(int64_t left, int64_t right) const { return left_time_[left] == right_time_[right]; }
+  bool SameTime(int64_t left, int64_t right) const {
+    return left_time_[left] == right_time_[right];
+  }
 
  private:
   std::vector<std::function<int(int64_t, int64_t)>> keys_;
@@ -40,8 +42,8 @@ int ColumnOf(const iceberg::Schema& schema, int field_id);
 // Where a row of `newer` belongs in `older`.
 struct Place {
   int64_t newer = 0;
-  int64_t older = 0;    // first row of `older` whose key is not less
-  bool matches = false; // it has the same key
+  int64_t older = 0;     // first row of `older` whose key is not less
+  bool matches = false;  // it has the same key
 };
 
 // Both batches are ordered by series key, with one row a series.

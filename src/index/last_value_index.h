@@ -13,17 +13,18 @@
 
 namespace timelake::index {
 
-// The last-value index (docs/format.md): one Parquet file with the table's schema and field ids, one
-// row per series (its newest), ordered by series key, nulls first.
+// The last-value index (docs/format.md): one Parquet file with the table's schema and field ids,
+// one row per series (its newest), ordered by series key, nulls first.
 
-// `key + newest` of both sides, `newer` wins on equal times; a row of late data never moves a series
-// back. Both inputs and the result are in the table's current schema, ordered by series key.
+// `key + newest` of both sides, `newer` wins on equal times; a row of late data never moves a
+// series back. Both inputs and the result are in the table's current schema, ordered by series key.
 Result<std::shared_ptr<arrow::RecordBatch>> Merge(const std::shared_ptr<arrow::RecordBatch>& older,
                                                   const std::shared_ptr<arrow::RecordBatch>& newer,
                                                   const iceberg::Schema& schema,
                                                   const table::Contract& contract);
 
-// Newest row of each series of rows in any order (`rows` in order of writes: the last wins on equal times).
+// Newest row of each series of rows in any order (`rows` in order of writes: the last wins on equal
+// times).
 Result<std::shared_ptr<arrow::RecordBatch>> NewestRows(
     const std::shared_ptr<arrow::RecordBatchReader>& rows, const iceberg::Schema& schema,
     const table::Contract& contract);
@@ -40,9 +41,10 @@ Result<std::shared_ptr<arrow::RecordBatch>> Read(const table::Env& env, const st
 void Remember(const table::Env& env, const std::string& uri,
               const std::shared_ptr<arrow::RecordBatch>& rows);
 
-// The index that holds at `snapshot`: its own if the summary names one, else an ancestor's extended by the
-// files that append- and replace-only snapshots added since (at most `max_bytes` of them). nullopt: no index
-// (missing, unreadable, too much to read): the caller scans; the reason is logged.
+// The index that holds at `snapshot`: its own if the summary names one, else an ancestor's extended
+// by the files that append- and replace-only snapshots added since (at most `max_bytes` of them).
+// nullopt: no index (missing, unreadable, too much to read): the caller scans; the reason is
+// logged.
 Result<std::optional<std::shared_ptr<arrow::RecordBatch>>> ValidAt(
     const table::Env& env, const iceberg::TableMetadata& metadata,
     const iceberg::Snapshot& snapshot, const table::Contract& contract,

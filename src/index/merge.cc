@@ -94,8 +94,8 @@ Result<std::shared_ptr<arrow::RecordBatch>> Merge(const std::shared_ptr<arrow::R
   for (const Piece& piece : pieces) rows += piece.length;
   arrow::ArrayVector columns;
   for (int i = 0; i < older->num_columns(); ++i) {
-    TL_ASSIGN_OR_RAISE(columns.emplace_back(), MergeColumn(older->column(i), newer->column(i),
-                                                           pieces, positions.get()));
+    TL_ASSIGN_OR_RAISE(columns.emplace_back(),
+                       MergeColumn(older->column(i), newer->column(i), pieces, positions.get()));
   }
   return arrow::RecordBatch::Make(iceberg::ToArrow(schema), rows, std::move(columns));
 }

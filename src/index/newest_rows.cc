@@ -45,9 +45,9 @@ Result<std::shared_ptr<arrow::RecordBatch>> Reduce(
                                     arrow::Buffer::Wrap(newest.data(), newest.size()));
   arrow::ArrayVector columns;
   for (const auto& column : rows->columns()) {
-    TL_ASSIGN_OR_RAISE(columns.emplace_back(),
-                       arrow::compute::Take(*column, positions,
-                                            arrow::compute::TakeOptions::NoBoundsCheck()));
+    TL_ASSIGN_OR_RAISE(
+        columns.emplace_back(),
+        arrow::compute::Take(*column, positions, arrow::compute::TakeOptions::NoBoundsCheck()));
   }
   return arrow::RecordBatch::Make(rows->schema(), positions.length(), std::move(columns));
 }

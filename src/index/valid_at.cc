@@ -53,8 +53,8 @@ Result<Base> FindBase(const table::Env& env, const iceberg::TableMetadata& metad
       return base;
     }
     if (env.rules->index_chain && !KeepsRows(*at)) {
-      return NoIndex(fmt::format("snapshot {} is a {} without an index", at->snapshot_id,
-                                 at->operation()));
+      return NoIndex(
+          fmt::format("snapshot {} is a {} without an index", at->snapshot_id, at->operation()));
     }
     if (!base.since.insert(at->snapshot_id).second) {
       return NoIndex(fmt::format("snapshot {} is its own ancestor", at->snapshot_id));
@@ -107,7 +107,8 @@ Result<std::vector<AddedFile>> FilesSince(const table::Env& env, const iceberg::
       if (!base.since.count(entry.snapshot_id.value_or(row.added_snapshot_id))) continue;
       bytes += entry.file.file_size_in_bytes;
       if (bytes > max_bytes) {
-        return NoIndex(fmt::format("more than {} bytes were added since the last index", max_bytes));
+        return NoIndex(
+            fmt::format("more than {} bytes were added since the last index", max_bytes));
       }
       files.push_back({entry.sequence_number.value_or(row.sequence_number),
                        RequestOf(entry.file, manifest->header.spec, schema)});
@@ -164,8 +165,9 @@ Result<Batch> TakeRows(const Batch& batch, arrow::Int64Builder* rows) {
 }
 
 // Rows that a replace snapshot moved, with sequence numbers from before the base: the index knows
-// them already. But where such a row has the time of its series' indexed row and other values, the move
-// may have changed which of the two is later, and the index does not say where its row came from.
+// them already. But where such a row has the time of its series' indexed row and other values, the
+// move may have changed which of the two is later, and the index does not say where its row came
+// from.
 Status CheckMoved(const Batch& index, const Batch& moved, const iceberg::Schema& schema,
                   const table::Contract& contract) {
   TL_ASSIGN_OR_RAISE(const RowOrder order, RowOrder::Make(*index, *moved, schema, contract));
@@ -220,9 +222,9 @@ Result<std::optional<Batch>> ValidAt(const table::Env& env, const iceberg::Table
   // Also when a part is unreadable: whoever asks can read the data instead, and will meet the error
   // again if it concerns the data.
   env.Metric("index.miss");
-  env.Log(LogLevel::kInfo, fmt::format("{}: no last-value index at snapshot {}: {}",
-                                       metadata.location, snapshot.snapshot_id,
-                                       MessageOf(index.status())));
+  env.Log(LogLevel::kInfo,
+          fmt::format("{}: no last-value index at snapshot {}: {}", metadata.location,
+                      snapshot.snapshot_id, MessageOf(index.status())));
   return std::optional<Batch>();
 }
 

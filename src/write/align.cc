@@ -27,10 +27,10 @@ bool IsKey(const table::Contract& contract, int field_id) {
 Status UnknownColumn(const Target& target, const std::string& name) {
   const auto known = iceberg::FieldNames(target.schema);
   const auto near = NearestName(name, known);
-  return InvalidArgument("table {}: column {} of the data is not in the table's schema{}; known are {}",
-                         target.table_name, Quote(name),
-                         near ? fmt::format(" (did you mean {}?)", Quote(*near)) : "",
-                         Join(known, ", "));
+  return InvalidArgument(
+      "table {}: column {} of the data is not in the table's schema{}; known are {}",
+      target.table_name, Quote(name), near ? fmt::format(" (did you mean {}?)", Quote(*near)) : "",
+      Join(known, ", "));
 }
 
 template <typename Array>
@@ -152,7 +152,8 @@ Status Aligner::CheckColumn(const iceberg::Field& field, const arrow::Array& arr
 Result<std::shared_ptr<arrow::RecordBatch>> Aligner::DropFuture(
     std::shared_ptr<arrow::RecordBatch> batch) {
   if (!target_->contract.is_time_series()) return batch;
-  const iceberg::Field& field = *iceberg::FindFieldById(target_->schema, *target_->contract.time_id);
+  const iceberg::Field& field =
+      *iceberg::FindFieldById(target_->schema, *target_->contract.time_id);
   const auto time = batch->GetColumnByName(field.name);
   const auto& times = static_cast<const arrow::TimestampArray&>(*time);
   const int64_t latest = latest_us();

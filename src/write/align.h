@@ -12,9 +12,9 @@
 
 namespace timelake::write {
 
-// First step: batches as the caller has them -> the table's columns, in order, as the Arrow types of
-// iceberg::ToArrow (strings may stay dictionary(int32, utf8)). Columns are matched by exact name;
-// a missing nullable column becomes nulls, the ingest-time column `now_us`. Errors are
+// First step: batches as the caller has them -> the table's columns, in order, as the Arrow types
+// of iceberg::ToArrow (strings may stay dictionary(int32, utf8)). Columns are matched by exact
+// name; a missing nullable column becomes nulls, the ingest-time column `now_us`. Errors are
 // kInvalidArgument and name table, column, row of the append (from 1), value and what is accepted.
 class Aligner {
  public:
@@ -33,8 +33,7 @@ class Aligner {
   Result<std::shared_ptr<arrow::Array>> AlignColumn(const arrow::RecordBatch& batch,
                                                     size_t column) const;
   Status CheckColumn(const iceberg::Field& field, const arrow::Array& array) const;
-  Result<std::shared_ptr<arrow::RecordBatch>> DropFuture(
-      std::shared_ptr<arrow::RecordBatch> batch);
+  Result<std::shared_ptr<arrow::RecordBatch>> DropFuture(std::shared_ptr<arrow::RecordBatch> batch);
   Place PlaceOf(const iceberg::Field& field) const;
   int64_t latest_us() const;
 

@@ -40,7 +40,8 @@ bool StringsRepeat(const arrow::ArrayVector& chunks, int64_t rows) {
 }
 
 // Appends the codes of one chunk, translated to the dictionary of all.
-void TranslateCodes(const arrow::DictionaryArray& chunk, const int32_t* translated, int32_t* codes) {
+void TranslateCodes(const arrow::DictionaryArray& chunk, const int32_t* translated,
+                    int32_t* codes) {
   const auto& indices = static_cast<const arrow::Int32Array&>(*chunk.indices());
   const int32_t* values = indices.raw_values();
   for (int64_t i = 0; i < indices.length(); ++i) {
@@ -162,8 +163,8 @@ Result<Rows> Combine(const Target& target, std::vector<std::shared_ptr<arrow::Re
   TL_RETURN_NOT_OK(ParallelFor(static_cast<int>(fields.size()), threads, [&](int i) -> Status {
     const auto& keys = target.contract.key_ids;
     const bool is_key = std::find(keys.begin(), keys.end(), fields[i].id) != keys.end();
-    TL_ASSIGN_OR_RAISE(rows.columns[i], CombineColumn(target, fields[i], is_key,
-                                                      std::move(chunks[i]), rows.count));
+    TL_ASSIGN_OR_RAISE(rows.columns[i],
+                       CombineColumn(target, fields[i], is_key, std::move(chunks[i]), rows.count));
     rows.may_hold_nan[i] = HoldsNan(*rows.columns[i]->data());
     return Status::OK();
   }));

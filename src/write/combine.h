@@ -15,7 +15,7 @@ namespace timelake::write {
 // column of strings, is dictionary(int32, utf8) with one dictionary of distinct values: sorting
 // and gathering then move codes, and the Parquet writer hashes no string again.
 struct Rows {
-  arrow::ArrayVector columns;       // one per field of the schema
+  arrow::ArrayVector columns;      // one per field of the schema
   std::vector<char> may_hold_nan;  // per column: floats in it, at any depth, among them NaN
   int64_t count = 0;
 };

@@ -60,8 +60,7 @@ Result<std::shared_ptr<arrow::Array>> CastTo(const Place& place,
   auto cast = arrow::compute::Cast(arrow::Datum(array), options);
   if (!cast.ok()) {
     return InvalidArgument("{}: {} data cannot be read as {}: {}", place.Whole(),
-                           array->type()->ToString(), type->ToString(),
-                           MessageOf(cast.status()));
+                           array->type()->ToString(), type->ToString(), MessageOf(cast.status()));
   }
   return cast->make_array();
 }
@@ -104,18 +103,19 @@ bool IsStringDictionary(const arrow::Array& array) {
 }  // namespace
 
 Place Place::Child(const std::string& name, std::function<int64_t(int64_t)> parent_of) const {
-  return {table, column + "." + name,
-          [outer = row_of, parent_of = std::move(parent_of)](int64_t i) {
-            return outer(parent_of(i));
-          },
-          unit};
+  return {
+      table, column + "." + name,
+      [outer = row_of, parent_of = std::move(parent_of)](int64_t i) { return outer(parent_of(i)); },
+      unit};
 }
 
 std::string Place::At(int64_t position) const {
   return fmt::format("{}, {} {}", Whole(), unit, row_of(position));
 }
 
-std::string Place::Whole() const { return fmt::format("table {}, column {}", table, Quote(column)); }
+std::string Place::Whole() const {
+  return fmt::format("table {}, column {}", table, Quote(column));
+}
 
 Status TypeMismatch(const Place& place, const arrow::DataType& from, const iceberg::Type& type) {
   return InvalidArgument("{}: the column is {}, the data is {}; accepted are {}", place.Whole(),

@@ -16,20 +16,20 @@ namespace timelake::write {
 // Where values come from, for messages.
 struct Place {
   std::string table;
-  std::string column;                     // path: "tags", "tags.key"
-  std::function<int64_t(int64_t)> row_of; // position in the array -> row of the append, from 1
-  std::string unit = "row";               // what row_of counts: "row", "line"
+  std::string column;                      // path: "tags", "tags.key"
+  std::function<int64_t(int64_t)> row_of;  // position in the array -> row of the append, from 1
+  std::string unit = "row";                // what row_of counts: "row", "line"
 
   Place Child(const std::string& name, std::function<int64_t(int64_t)> parent_of) const;
   std::string At(int64_t position) const;  // table ns.t, column "v", row 17
   std::string Whole() const;               // table ns.t, column "v"
 };
 
-// The array as the Arrow type that iceberg::ToArrow gives for `type`. Every value arrives unchanged or
-// the call fails: a value that would be lost, rounded, cut or turned into null is kInvalidArgument
-// naming table, column, row, the value and what is accepted. Nested fields are matched by exact name.
-// With `keep_dictionary` a dictionary of strings stays one, as dictionary(int32, utf8) without nulls
-// among its values.
+// The array as the Arrow type that iceberg::ToArrow gives for `type`. Every value arrives unchanged
+// or the call fails: a value that would be lost, rounded, cut or turned into null is
+// kInvalidArgument naming table, column, row, the value and what is accepted. Nested fields are
+// matched by exact name. With `keep_dictionary` a dictionary of strings stays one, as
+// dictionary(int32, utf8) without nulls among its values.
 Result<std::shared_ptr<arrow::Array>> Convert(const Place& place,
                                               const std::shared_ptr<arrow::Array>& array,
                                               const iceberg::Type& type, bool keep_dictionary);

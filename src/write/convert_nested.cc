@@ -31,14 +31,12 @@ Status CheckRequired(const Place& place, const arrow::Array& array, const arrow:
   return Status::OK();
 }
 
-Status CheckMembers(const Place& place, const arrow::StructType& given,
-                    const iceberg::Type& type) {
+Status CheckMembers(const Place& place, const arrow::StructType& given, const iceberg::Type& type) {
   std::set<std::string> known, seen;
   for (const iceberg::Field& field : type.fields) known.insert(field.name);
   for (const auto& field : given.fields()) {
     if (!seen.insert(field->name()).second) {
-      return InvalidArgument("{}: the data has two fields {}", place.Whole(),
-                             Quote(field->name()));
+      return InvalidArgument("{}: the data has two fields {}", place.Whole(), Quote(field->name()));
     }
     if (!known.count(field->name())) {
       return InvalidArgument("{}: field {} is not in the table's schema; known are {}",
@@ -109,8 +107,7 @@ Result<std::shared_ptr<arrow::Array>> ToList(const Place& place, const arrow::Li
   if (element.required) TL_RETURN_NOT_OK(CheckRequired(child_place, *values, nullptr));
   TL_ASSIGN_OR_RAISE(auto validity, ValidityOf(given));
   return std::make_shared<arrow::ListArray>(iceberg::ToArrow(type), given.length(),
-                                            elements.offsets, values, validity,
-                                            given.null_count());
+                                            elements.offsets, values, validity, given.null_count());
 }
 
 Result<std::shared_ptr<arrow::Array>> ToMap(const Place& place, const arrow::MapArray& given,
@@ -131,9 +128,8 @@ Result<std::shared_ptr<arrow::Array>> ToMap(const Place& place, const arrow::Map
     }
   }
   TL_ASSIGN_OR_RAISE(auto validity, ValidityOf(given));
-  return std::make_shared<arrow::MapArray>(iceberg::ToArrow(type), given.length(),
-                                           elements.offsets, columns[0], columns[1], validity,
-                                           given.null_count());
+  return std::make_shared<arrow::MapArray>(iceberg::ToArrow(type), given.length(), elements.offsets,
+                                           columns[0], columns[1], validity, given.null_count());
 }
 
 }  // namespace

@@ -151,8 +151,8 @@ Result<std::shared_ptr<arrow::Array>> WidenDecimal(const Place& place, const arr
     default:
       return widen(static_cast<const arrow::Decimal256Array&>(array),
                    [](const uint8_t* bytes, Decimal128* out) -> const char* {
-                     auto value = Decimal128::FromString(
-                         arrow::Decimal256(bytes).ToIntegerString());
+                     auto value =
+                         Decimal128::FromString(arrow::Decimal256(bytes).ToIntegerString());
                      if (!value.ok()) return kOutOfRange;
                      *out = *value;
                      return nullptr;

@@ -85,8 +85,7 @@ Result<std::shared_ptr<arrow::Array>> ToFixed(const Place& place, const arrow::A
       if (!uuid.ok()) return Misfit(place, array, i, type, "it is not the text of a UUID");
       TL_RETURN_NOT_OK(builder.Append(uuid->bytes.data()));
     } else if (bytes.value_length(i) != width) {
-      return Misfit(place, array, i, type,
-                    fmt::format("it has {} bytes", bytes.value_length(i)));
+      return Misfit(place, array, i, type, fmt::format("it has {} bytes", bytes.value_length(i)));
     } else {
       TL_RETURN_NOT_OK(builder.Append(bytes.GetView(i)));
     }
@@ -104,8 +103,7 @@ Result<std::shared_ptr<arrow::Array>> ToBinary(const Place& place,
       const auto& fixed = static_cast<const arrow::FixedSizeBinaryArray&>(*array);
       arrow::BinaryBuilder builder;
       for (int64_t i = 0; i < fixed.length(); ++i) {
-        TL_RETURN_NOT_OK(fixed.IsNull(i) ? builder.AppendNull()
-                                         : builder.Append(fixed.GetView(i)));
+        TL_RETURN_NOT_OK(fixed.IsNull(i) ? builder.AppendNull() : builder.Append(fixed.GetView(i)));
       }
       return builder.Finish();
     }

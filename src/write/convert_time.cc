@@ -87,10 +87,9 @@ Result<std::shared_ptr<arrow::Array>> ToTimestamp(const Place& place, const arro
                                   return ToMicros(millis, arrow::TimeUnit::MILLI, out);
                                 });
     case Type::STRING:
-      return MapValues<int64_t>(place, static_cast<const arrow::StringArray&>(array), type,
-                                out_type, [&](std::string_view text, int64_t* out) {
-                                  return TimestampFromText(text, zoned, out);
-                                });
+      return MapValues<int64_t>(
+          place, static_cast<const arrow::StringArray&>(array), type, out_type,
+          [&](std::string_view text, int64_t* out) { return TimestampFromText(text, zoned, out); });
     default: break;
   }
   return TypeMismatch(place, *array.type(), type);
@@ -101,15 +100,15 @@ Result<std::shared_ptr<arrow::Array>> ToDate(const Place& place, const arrow::Ar
   const auto out_type = arrow::date32();
   switch (array.type_id()) {
     case Type::DATE64:
-      return MapValues<int32_t>(place, static_cast<const arrow::Date64Array&>(array), type,
-                                out_type, [](int64_t millis, int32_t* out) -> const char* {
-                                  int64_t micros = 0;
-                                  if (const char* why =
-                                          ToMicros(millis, arrow::TimeUnit::MILLI, &micros)) {
-                                    return why;
-                                  }
-                                  return MicrosToDays(micros, out);
-                                });
+      return MapValues<int32_t>(
+          place, static_cast<const arrow::Date64Array&>(array), type, out_type,
+          [](int64_t millis, int32_t* out) -> const char* {
+            int64_t micros = 0;
+            if (const char* why = ToMicros(millis, arrow::TimeUnit::MILLI, &micros)) {
+              return why;
+            }
+            return MicrosToDays(micros, out);
+          });
     case Type::TIMESTAMP: {
       const auto unit = static_cast<const arrow::TimestampType&>(*array.type()).unit();
       return MapValues<int32_t>(place, static_cast<const arrow::TimestampArray&>(array), type,

@@ -33,9 +33,8 @@ Result<std::shared_ptr<arrow::Array>> MapValues(const Place& place, const Array&
     }
   }
   TL_ASSIGN_OR_RAISE(auto validity, ValidityOf(array));
-  return arrow::MakeArray(arrow::ArrayData::Make(std::move(out_type), length,
-                                                 {std::move(validity), std::move(values)},
-                                                 array.null_count()));
+  return arrow::MakeArray(arrow::ArrayData::Make(
+      std::move(out_type), length, {std::move(validity), std::move(values)}, array.null_count()));
 }
 
 // Calls `f` with the array as its concrete type, or returns `otherwise()`.

@@ -30,10 +30,10 @@ struct FileRows {
 
 // What a sample says about one row group.
 struct Sample {
-  double distinct = 0;      // estimated distinct values
-  double bytes = 0;         // ... and their size
-  double changes = 0;       // share of values that differ from the one before
-  double delta_bits = 0;    // per value
+  double distinct = 0;    // estimated distinct values
+  double bytes = 0;       // ... and their size
+  double changes = 0;     // share of values that differ from the one before
+  double delta_bits = 0;  // per value
 };
 
 // Values of neighbouring rows come in blocks: a value that was seen in one block only stands for
@@ -41,7 +41,10 @@ struct Sample {
 template <typename Key>
 class Sampler {
  public:
-  void BeginBlock() { ++block_; last_ = nullptr; }
+  void BeginBlock() {
+    ++block_;
+    last_ = nullptr;
+  }
 
   void Add(const Key& key, size_t bytes) {
     ++values_;
@@ -131,7 +134,11 @@ Sample SampleIntegers(const arrow::Array& array, const FileRows& rows) {
     block.clear();
   };
   const bool complete = VisitSample(
-      rows, [&] { end_block(); sampler.BeginBlock(); },
+      rows,
+      [&] {
+        end_block();
+        sampler.BeginBlock();
+      },
       [&](int64_t row) {
         if (array.IsNull(row)) return;
         sampler.Add(values[row], sizeof(T));
@@ -169,7 +176,8 @@ Sample SampleBytes(const arrow::Array& array, const FileRows& rows) {
   return sampler.Finish(complete, rows.group_rows);
 }
 
-// Whether so few rows use a large dictionary that even their values one by one stay within the limit.
+// Whether so few rows use a large dictionary that even their values one by one stay within the
+// limit.
 bool RowsFit(const arrow::StringArray& strings, const arrow::Int32Array& indices,
              const FileRows& rows, int64_t limit) {
   int64_t bytes = 0;
@@ -247,14 +255,12 @@ ColumnPlan PlanColumn(const arrow::Array& array, bool may_hold_nan, const FileRo
     case Type::BOOL: plan.encoding = ColumnEncoding::kPlain; break;
     case Type::INT32:
     case Type::DATE32:
-      plan.encoding =
-          ChooseInteger(SampleIntegers<int32_t>(array, rows), limit, rows.group_rows);
+      plan.encoding = ChooseInteger(SampleIntegers<int32_t>(array, rows), limit, rows.group_rows);
       break;
     case Type::INT64:
     case Type::TIME64:
     case Type::TIMESTAMP:
-      plan.encoding =
-          ChooseInteger(SampleIntegers<int64_t>(array, rows), limit, rows.group_rows);
+      plan.encoding = ChooseInteger(SampleIntegers<int64_t>(array, rows), limit, rows.group_rows);
       break;
     case Type::FLOAT:
       plan.encoding =
@@ -269,8 +275,7 @@ ColumnPlan PlanColumn(const arrow::Array& array, bool may_hold_nan, const FileRo
     case Type::DICTIONARY:
       plan.arrow_dictionary =
           DictionaryFits(static_cast<const arrow::DictionaryArray&>(array), rows, limit);
-      plan.encoding =
-          plan.arrow_dictionary ? ColumnEncoding::kDictionary : ColumnEncoding::kPlain;
+      plan.encoding = plan.arrow_dictionary ? ColumnEncoding::kDictionary : ColumnEncoding::kPlain;
       break;
     case Type::STRING:
     case Type::BINARY:

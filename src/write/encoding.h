@@ -26,13 +26,15 @@ struct ColumnPlan {
 
 // Decides by a sample (blocks of neighbouring rows) of rows order[begin, end) as they are written:
 // - time column: delta; boolean: plain;
-// - strings, bytes, UUIDs: dictionary while it stays below the limit in each row group, else plain (not a
+// - strings, bytes, UUIDs: dictionary while it stays below the limit in each row group, else plain
+// (not a
 //   delta of lengths: Iceberg's vectorised reader for Spark has none);
 // - integers, dates, times: the smaller of dictionary and delta;
 // - floats: dictionary while values repeat (it decodes faster), else byte-stream-split, or as the
 //   setting `float-encoding` says.
 // `row_group_rows` is the length of the row groups.
-std::vector<ColumnPlan> PlanColumns(const iceberg::Schema& schema, const std::vector<int>& delta_ids,
+std::vector<ColumnPlan> PlanColumns(const iceberg::Schema& schema,
+                                    const std::vector<int>& delta_ids,
                                     const table::Settings& settings, const Rows& rows,
                                     const std::vector<uint32_t>& order, int64_t begin, int64_t end,
                                     int64_t row_group_rows);

@@ -73,8 +73,9 @@ Result<std::shared_ptr<arrow::Array>> GatherColumn(const std::shared_ptr<arrow::
   if (rows.in_place) {
     gathered = column->Slice(rows.begin, rows.end - rows.begin);
   } else {
-    TL_ASSIGN_OR_RAISE(gathered, arrow::compute::Take(*column, *PositionsOf(rows),
-                                                      arrow::compute::TakeOptions::NoBoundsCheck()));
+    TL_ASSIGN_OR_RAISE(gathered,
+                       arrow::compute::Take(*column, *PositionsOf(rows),
+                                            arrow::compute::TakeOptions::NoBoundsCheck()));
   }
   if (gathered->type_id() != arrow::Type::DICTIONARY) return gathered;
   if (!keep_dictionary) return WithoutDictionary(gathered);

@@ -141,14 +141,14 @@ Result<std::unique_ptr<DataFileWriter>> DataFileWriter::Open(
     std::shared_ptr<arrow::io::OutputStream> sink, FileFormat format) {
   std::unique_ptr<DataFileWriter> file(new DataFileWriter(std::move(format)));
   file->sink_ = std::move(sink);
-  for (const iceberg::Field& field : file->format_.schema->fields) file->metrics_.emplace_back(field);
+  for (const iceberg::Field& field : file->format_.schema->fields)
+    file->metrics_.emplace_back(field);
   BEGIN_PARQUET_CATCH_EXCEPTIONS
   const auto schema = SchemaOf(file->format_);
   TL_ASSIGN_OR_RAISE(auto properties, Properties(file->format_, *schema));
-  TL_ASSIGN_OR_RAISE(
-      file->writer_,
-      parquet::arrow::FileWriter::Open(*schema, arrow::default_memory_pool(), file->sink_,
-                                       std::move(properties), ArrowProperties(file->format_)));
+  TL_ASSIGN_OR_RAISE(file->writer_, parquet::arrow::FileWriter::Open(
+                                        *schema, arrow::default_memory_pool(), file->sink_,
+                                        std::move(properties), ArrowProperties(file->format_)));
   END_PARQUET_CATCH_EXCEPTIONS
   return file;
 }

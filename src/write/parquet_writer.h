@@ -47,8 +47,8 @@ std::shared_ptr<arrow::Schema> SchemaOf(const FileFormat& format);
 // file format. Not thread-safe.
 class DataFileWriter {
  public:
-  static Result<std::unique_ptr<DataFileWriter>> Open(
-      std::shared_ptr<arrow::io::OutputStream> sink, FileFormat format);
+  static Result<std::unique_ptr<DataFileWriter>> Open(std::shared_ptr<arrow::io::OutputStream> sink,
+                                                      FileFormat format);
   ~DataFileWriter();
 
   // Appends rows to the current row group, which ends after `row_group_rows` rows or EndRowGroup.

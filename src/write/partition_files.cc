@@ -40,9 +40,9 @@ std::vector<SortedBy> SortingOf(const Target& target, bool sorted) {
 struct PartitionWriter::Progress {
   std::string name;  // below data/
   std::unique_ptr<DataFileWriter> writer;
-  double rows = 0;           // in the file
-  double flushed_rows = 0;   // of which in row groups that have left for the sink
-  double file_bytes = 0;     // size of those
+  double rows = 0;          // in the file
+  double flushed_rows = 0;  // of which in row groups that have left for the sink
+  double file_bytes = 0;    // size of those
   double ratio = kAssumedRatio;
 
   // Size that the file would have with `more` rows.
@@ -62,8 +62,8 @@ Result<PartitionWriter> PartitionWriter::Make(Plan plan) {
   for (const auto& column : writer.plan_.rows->columns) {
     bytes += arrow::util::TotalBufferSize(*column);
   }
-  writer.row_bytes_ =
-      static_cast<double>(bytes) / static_cast<double>(std::max<int64_t>(1, writer.plan_.rows->count));
+  writer.row_bytes_ = static_cast<double>(bytes) /
+                      static_cast<double>(std::max<int64_t>(1, writer.plan_.rows->count));
   return writer;
 }
 
@@ -132,8 +132,7 @@ Status PartitionWriter::Write(size_t i, uint64_t seed, std::vector<StoredFile>* 
       progress.rows = progress.flushed_rows = progress.file_bytes = 0;
     }
     if (!progress.writer) {
-      progress.name =
-          folder + FormatUuid(NewUuidV7(plan_.now_ms, *random)) + ".parquet";
+      progress.name = folder + FormatUuid(NewUuidV7(plan_.now_ms, *random)) + ".parquet";
       TL_ASSIGN_OR_RAISE(auto sink, plan_.env->store->OpenWrite(folder_key_ + progress.name));
       TL_ASSIGN_OR_RAISE(progress.writer, DataFileWriter::Open(std::move(sink), format));
     }

@@ -29,15 +29,16 @@ class PartitionWriter {
     const Rows* rows;
     const Arrangement* arrangement;
     std::function<bool()> cancelled;
-    int64_t now_ms = 0;                            // of file names
-    int threads = 1;                               // of one partition
-    arrow::internal::Executor* executor = nullptr; // ... where columns are encoded; null: in place
+    int64_t now_ms = 0;                             // of file names
+    int threads = 1;                                // of one partition
+    arrow::internal::Executor* executor = nullptr;  // ... where columns are encoded; null: in place
   };
 
   static Result<PartitionWriter> Make(Plan plan);
 
-  // Writes partition `i` of the arrangement: one file, or several near `target-file-size-bytes`. Each
-  // finished file is appended to `files`, also when a later one fails. `seed` decides their names.
+  // Writes partition `i` of the arrangement: one file, or several near `target-file-size-bytes`.
+  // Each finished file is appended to `files`, also when a later one fails. `seed` decides their
+  // names.
   Status Write(size_t i, uint64_t seed, std::vector<StoredFile>* files) const;
 
  private:

@@ -58,7 +58,8 @@ Ranks RankCodes(size_t rows, CodeOf&& code_of) {
   const std::vector<uint64_t>& codes = table.codes();
   std::vector<uint32_t> order(codes.size()), rank_of(codes.size());
   std::iota(order.begin(), order.end(), 0);
-  std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return codes[a] < codes[b]; });
+  std::sort(order.begin(), order.end(),
+            [&](uint32_t a, uint32_t b) { return codes[a] < codes[b]; });
   for (size_t i = 0; i < order.size(); ++i) rank_of[order[i]] = static_cast<uint32_t>(i);
   for (uint32_t& rank : ranks.of_row) rank = rank_of[rank];
   ranks.count = std::max<uint32_t>(1, static_cast<uint32_t>(codes.size()));
@@ -116,7 +117,8 @@ bool FloatLess(T a, T b) {
 Result<std::vector<uint32_t>> RankDictionary(const arrow::Array& values, uint32_t* distinct) {
   const int64_t count = values.length();
   const auto plain = [&](const auto& array) {
-    return RankValues(count, [&](uint32_t i) { return array.GetView(i); }, std::less<>(), distinct);
+    return RankValues(
+        count, [&](uint32_t i) { return array.GetView(i); }, std::less<>(), distinct);
   };
   switch (values.type_id()) {
     case Type::STRING:
@@ -129,13 +131,15 @@ Result<std::vector<uint32_t>> RankDictionary(const arrow::Array& values, uint32_
           FloatLess<float>, distinct);
     case Type::DOUBLE:
       return RankValues(
-          count, [&](uint32_t i) { return static_cast<const arrow::DoubleArray&>(values).Value(i); },
+          count,
+          [&](uint32_t i) { return static_cast<const arrow::DoubleArray&>(values).Value(i); },
           FloatLess<double>, distinct);
     case Type::DECIMAL128:
       return RankValues(
           count,
           [&](uint32_t i) {
-            return arrow::Decimal128(static_cast<const arrow::Decimal128Array&>(values).GetValue(i));
+            return arrow::Decimal128(
+                static_cast<const arrow::Decimal128Array&>(values).GetValue(i));
           },
           std::less<>(), distinct);
     default: break;
@@ -176,9 +180,8 @@ Result<Ranks> RankNonNull(const arrow::Array& array) {
   switch (array.type_id()) {
     case Type::BOOL: {
       const auto& flags = static_cast<const arrow::BooleanArray&>(array);
-      return RankSigned(rows, [&](size_t i) {
-        return static_cast<int64_t>(flags.IsValid(i) && flags.Value(i));
-      });
+      return RankSigned(
+          rows, [&](size_t i) { return static_cast<int64_t>(flags.IsValid(i) && flags.Value(i)); });
     }
     case Type::INT32:
     case Type::DATE32: return integers(array.data()->GetValues<int32_t>(1));

@@ -17,8 +17,8 @@ struct Ranks {
   uint32_t count = 1;
 };
 
-// Ranks of a primitive column or a dictionary(int32, utf8). Strings and bytes are ordered by unsigned bytes;
-// -0.0 and 0.0 are equal, NaN comes last.
+// Ranks of a primitive column or a dictionary(int32, utf8). Strings and bytes are ordered by
+// unsigned bytes; -0.0 and 0.0 are equal, NaN comes last.
 Result<Ranks> RankColumn(const arrow::Array& array, bool descending = false,
                          bool nulls_last = false);
 

@@ -107,9 +107,8 @@ Result<std::vector<uint32_t>> OrderSeries(const Target& target, const Rows& rows
   order = CountingSort(order, series);
   SortByTime(series, times, &order);
   if (target.contract.dedup) arrangement->duplicates = DropReplaced(series, times, &order);
-  ForEachSeries(order, series, [&](size_t, size_t end) {
-    arrangement->newest.push_back(order[end - 1]);
-  });
+  ForEachSeries(order, series,
+                [&](size_t, size_t end) { arrangement->newest.push_back(order[end - 1]); });
   arrangement->sorted = IsContractOrder(target);
   return order;
 }
@@ -123,10 +122,10 @@ Result<std::optional<Ranks>> RankDeclared(const Target& target, const Rows& rows
         field.transform.kind != iceberg::TransformKind::kIdentity) {
       return std::nullopt;
     }
-    TL_ASSIGN_OR_RAISE(Ranks column,
-                       RankColumn(*rows.columns[i],
-                                  field.direction == iceberg::SortDirection::kDescending,
-                                  field.null_order == iceberg::NullOrder::kLast));
+    TL_ASSIGN_OR_RAISE(
+        Ranks column,
+        RankColumn(*rows.columns[i], field.direction == iceberg::SortDirection::kDescending,
+                   field.null_order == iceberg::NullOrder::kLast));
     ranks = CombineRanks(std::move(ranks), column);
   }
   return ranks;

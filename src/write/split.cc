@@ -129,9 +129,9 @@ Result<FieldSplit> SplitByField(const Target& target, const Rows& rows,
                        Quote(field.name), iceberg::TransformName(field.transform),
                        source == fields.end() ? "a nested or dropped column" : Quote(source->name));
   }
-  TL_RETURN_NOT_OK(WithContext(iceberg::CheckTransform(field.transform, source->type),
-                               fmt::format("table {}, partition field {}", target.table_name,
-                                           Quote(field.name))));
+  TL_RETURN_NOT_OK(WithContext(
+      iceberg::CheckTransform(field.transform, source->type),
+      fmt::format("table {}, partition field {}", target.table_name, Quote(field.name))));
   const auto& column = rows.columns[source - fields.begin()];
   const bool by_time = kind == TransformKind::kYear || kind == TransformKind::kMonth ||
                        kind == TransformKind::kDay || kind == TransformKind::kHour;
@@ -139,8 +139,8 @@ Result<FieldSplit> SplitByField(const Target& target, const Rows& rows,
                    ? SplitByTime(field.transform, *column)
                    : SplitByValue(field.transform, source->type, column);
   if (split.ok()) return split;
-  return WithContext(split.status(), fmt::format("table {}, column {}", target.table_name,
-                                                 Quote(source->name)));
+  return WithContext(split.status(),
+                     fmt::format("table {}, column {}", target.table_name, Quote(source->name)));
 }
 
 }  // namespace

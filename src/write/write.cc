@@ -30,9 +30,10 @@ Status CheckCancelled(const Target& target, const WriteOptions& options) {
   return MakeError(ErrorKind::kCancelled, target.table_name + ": append cancelled");
 }
 
-Result<std::vector<std::shared_ptr<arrow::RecordBatch>>> AlignAll(
-    const Target& target, arrow::RecordBatchReader* reader, const WriteOptions& options,
-    Written* written) {
+Result<std::vector<std::shared_ptr<arrow::RecordBatch>>> AlignAll(const Target& target,
+                                                                  arrow::RecordBatchReader* reader,
+                                                                  const WriteOptions& options,
+                                                                  Written* written) {
   TL_ASSIGN_OR_RAISE(Aligner aligner, Aligner::Make(target, *reader->schema(), options));
   std::vector<std::shared_ptr<arrow::RecordBatch>> aligned;
   while (true) {
@@ -53,7 +54,8 @@ Result<std::shared_ptr<arrow::RecordBatch>> TakeNewest(const Target& target, con
   const int64_t count = static_cast<int64_t>(newest.size());
   arrow::ArrayVector columns;
   for (const auto& column : rows.columns) {
-    TL_ASSIGN_OR_RAISE(columns.emplace_back(), GatherColumn(column, {&newest, 0, count, false}, false));
+    TL_ASSIGN_OR_RAISE(columns.emplace_back(),
+                       GatherColumn(column, {&newest, 0, count, false}, false));
   }
   return arrow::RecordBatch::Make(iceberg::ToArrow(target.schema), count, std::move(columns));
 }
@@ -110,7 +112,8 @@ Result<Written> WriteData(const table::Env& env, const Target& target,
   TL_ASSIGN_OR_RAISE(auto batches, AlignAll(target, reader, options, &written));
   if (batches.empty()) {
     if (target.contract.is_time_series()) {
-      TL_ASSIGN_OR_RAISE(written.newest, arrow::RecordBatch::MakeEmpty(iceberg::ToArrow(target.schema)));
+      TL_ASSIGN_OR_RAISE(written.newest,
+                         arrow::RecordBatch::MakeEmpty(iceberg::ToArrow(target.schema)));
     }
     return written;
   }
@@ -128,8 +131,8 @@ Result<Written> WriteData(const table::Env& env, const Target& target,
     for (const StoredFile& stored : files) keys.push_back(stored.key);
     // Best effort: what stays behind is an orphan that maintenance removes.
     if (Status left = env.store->DeleteAll(keys); !left.ok()) {
-      env.Log(LogLevel::kWarning, target.table_name + ": data files of a failed append are left: " +
-                                      MessageOf(left));
+      env.Log(LogLevel::kWarning,
+              target.table_name + ": data files of a failed append are left: " + MessageOf(left));
     }
     return WithContext(status, "table " + target.table_name + ": writing data files");
   }

@@ -16,7 +16,8 @@
 
 namespace timelake::write {
 
-// What an append writes to: a table's schema, spec, order and contract at the version that it starts from.
+// What an append writes to: a table's schema, spec, order and contract at the version that it
+// starts from.
 struct Target {
   std::string table_name;    // for messages
   std::string location_uri;  // of the table folder
@@ -29,8 +30,8 @@ struct Target {
 
 struct WriteOptions {
   OnFuture on_future = OnFuture::kError;
-  int64_t now_us = 0;                 // fills the ingest-time column; max-future counts from it
-  int threads = 0;                    // 0: as many as the machine has
+  int64_t now_us = 0;  // fills the ingest-time column; max-future counts from it
+  int threads = 0;     // 0: as many as the machine has
   std::function<bool()> cancelled;
 };
 
@@ -38,16 +39,18 @@ struct Written {
   std::vector<iceberg::DataFile> files;  // in the order of their paths
   std::vector<std::string> keys;         // store keys of the files, for Sync and clean-up
   int64_t rows_in = 0;
-  int64_t rows = 0;                      // rows in the files
-  int64_t skipped = 0;                   // dropped by on_future
-  int64_t duplicates = 0;                // dropped because a later row of this append has the same key and time
+  int64_t rows = 0;        // rows in the files
+  int64_t skipped = 0;     // dropped by on_future
+  int64_t duplicates = 0;  // dropped because a later row of this append has the same key and time
   int64_t bytes = 0;
-  // The newest row of each series of this append, in table schema, ordered by series key (nulls first); null for plain tables.
+  // The newest row of each series of this append, in table schema, ordered by series key (nulls
+  // first); null for plain tables.
   std::shared_ptr<arrow::RecordBatch> newest;
 };
 
-// align -> sort -> split -> encode. Reads all of `reader`, writes data files that no metadata names yet. On error
-// every file written so far is deleted. Input order decides between equal (series, time): the last wins.
+// align -> sort -> split -> encode. Reads all of `reader`, writes data files that no metadata names
+// yet. On error every file written so far is deleted. Input order decides between equal (series,
+// time): the last wins.
 Result<Written> WriteData(const table::Env& env, const Target& target,
                           arrow::RecordBatchReader* reader, const WriteOptions& options);
 

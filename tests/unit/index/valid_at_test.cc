@@ -75,7 +75,8 @@ class History {
 
   // Names a complete index in the newest snapshot.
   void NameIndex(const Batch& rows) {
-    const std::string key = fmt::format("wh/ns/t/metadata/lvi-{}.parquet", metadata_.snapshots.size());
+    const std::string key =
+        fmt::format("wh/ns/t/metadata/lvi-{}.parquet", metadata_.snapshots.size());
     EXPECT_TRUE(env_.store->Put(key, Unwrapped(Encode(rows, target_.schema))).ok());
     head().summary[table::kLastValueIndex] = "memory://" + key;
   }
@@ -126,9 +127,9 @@ class History {
     const std::string name = fmt::format("wh/ns/t/metadata/{}", snapshot->snapshot_id);
     const auto bytes = Unwrapped(iceberg::WriteManifest(header, live_));
     EXPECT_TRUE(env_.store->Put(name + "-m.avro", bytes).ok());
-    const auto row = Unwrapped(iceberg::DescribeManifest(header, live_, "memory://" + name + "-m.avro",
-                                                         bytes->size(), snapshot->snapshot_id,
-                                                         snapshot->sequence_number));
+    const auto row = Unwrapped(
+        iceberg::DescribeManifest(header, live_, "memory://" + name + "-m.avro", bytes->size(),
+                                  snapshot->snapshot_id, snapshot->sequence_number));
     const auto list = Unwrapped(iceberg::WriteManifestList(
         {snapshot->snapshot_id, snapshot->parent_snapshot_id, snapshot->sequence_number}, {row}));
     EXPECT_TRUE(env_.store->Put(name + "-list.avro", list).ok());
@@ -260,9 +261,10 @@ TEST(ValidAt, MissingAndBrokenIndexesMeanNone) {
   table.Commit("append", {table.File({{"a", 5, 1}})});
   table.head().summary[table::kLastValueIndex] = "memory://wh/ns/t/metadata/gone.parquet";
   EXPECT_THAT(table.Text(), HasSubstr("gone.parquet"));
-  ASSERT_TRUE(table.env()
-                  .store->Put("wh/ns/t/metadata/gone.parquet", arrow::Buffer::FromString("PAR1junk"))
-                  .ok());
+  ASSERT_TRUE(
+      table.env()
+          .store->Put("wh/ns/t/metadata/gone.parquet", arrow::Buffer::FromString("PAR1junk"))
+          .ok());
   EXPECT_THAT(table.Text(), HasSubstr("no last-value index at snapshot 1"));
   EXPECT_EQ(table.misses(), 2);
 }

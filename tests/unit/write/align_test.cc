@@ -67,7 +67,8 @@ std::vector<BadValue> BadNumbers() {
       {"int", FromJson(arrow::int64(), "[1, 3000000000]"), {"row 2", "3000000000", "int", "range"}},
       {"int", FromJson(arrow::int64(), "[-2147483649]"), {"row 1", "-2147483649"}},
       {"int", FromJson(arrow::uint32(), "[4294967295]"), {"4294967295"}},
-      {"long", FromJson(arrow::uint64(), "[9223372036854775808]"),
+      {"long",
+       FromJson(arrow::uint64(), "[9223372036854775808]"),
        {"9223372036854775808", "9223372036854775807"}},
       {"int", FromJson(arrow::float64(), "[1, null, 1.5]"), {"row 3", "1.5", "not a whole number"}},
       {"int", Doubles({nan}), {"nan", "not a whole number"}},
@@ -233,8 +234,8 @@ TEST(Align, UuidsFromTextBytesAndExtension) {
 
 TEST(Align, KeepsDictionariesOfStrings) {
   const Target target = TargetWith("string");
-  const auto given = FromJson(arrow::dictionary(arrow::int8(), arrow::large_utf8()),
-                              R"(["x", null, "y", "x"])");
+  const auto given =
+      FromJson(arrow::dictionary(arrow::int8(), arrow::large_utf8()), R"(["x", null, "y", "x"])");
   const auto aligned = Unwrapped(AlignBatch(target, *BatchWith(given)))->column(2);
   EXPECT_TRUE(aligned->type()->Equals(*arrow::dictionary(arrow::int32(), arrow::utf8())));
   EXPECT_EQ(aligned->null_count(), 1);
@@ -332,11 +333,11 @@ TEST(Align, FillsTheIngestTimeColumn) {
 
 Target NestedTarget() {
   Target target = TargetWith("int");
-  auto schema = Unwrapped(iceberg::FromArrow(arrow::Schema(
-      {arrow::field("s", arrow::struct_({arrow::field("a", arrow::int32(), false),
-                                         arrow::field("b", arrow::utf8())})),
-       arrow::field("l", arrow::list(arrow::int32())),
-       arrow::field("m", arrow::map(arrow::utf8(), arrow::float64()))})));
+  auto schema = Unwrapped(iceberg::FromArrow(
+      arrow::Schema({arrow::field("s", arrow::struct_({arrow::field("a", arrow::int32(), false),
+                                                       arrow::field("b", arrow::utf8())})),
+                     arrow::field("l", arrow::list(arrow::int32())),
+                     arrow::field("m", arrow::map(arrow::utf8(), arrow::float64()))})));
   target.schema.fields.pop_back();
   for (auto& field : schema.fields) target.schema.fields.push_back(field);
   target.schema = iceberg::AssignFreshIds(target.schema);

@@ -51,16 +51,18 @@ TEST(Files, NanIsCountedAndLeftOutOfBounds) {
   const Target target = PlainTarget("a:int, b:double, c:double");
   arrow::DoubleBuilder b;
   ASSERT_TRUE(b.AppendValues({1.0, kNan, 0.0}, {true, true, false}).ok());
-  const auto file = WriteOne(env, target, {{"a", FromJson(arrow::int32(), "[1, 2, 3]")},
-                                           {"b", Unwrapped(b.Finish())},
-                                           {"c", FromJson(arrow::float64(), "[5, 6, 7]")}});
+  const auto file = WriteOne(env, target,
+                             {{"a", FromJson(arrow::int32(), "[1, 2, 3]")},
+                              {"b", Unwrapped(b.Finish())},
+                              {"c", FromJson(arrow::float64(), "[5, 6, 7]")}});
   EXPECT_EQ(file.nan_value_counts, (std::map<int, int64_t>{{2, 1}, {3, 0}}));
   EXPECT_EQ(file.null_value_counts, (std::map<int, int64_t>{{1, 0}, {2, 1}, {3, 0}}));
   EXPECT_EQ(file.value_counts, (std::map<int, int64_t>{{1, 3}, {2, 3}, {3, 3}}));
   EXPECT_EQ(file.lower_bounds.at(2), Bytes({0, 0, 0, 0, 0, 0, 0xf0, 0x3f}));
   EXPECT_EQ(file.upper_bounds.at(2), Bytes({0, 0, 0, 0, 0, 0, 0xf0, 0x3f}));
   // Other engines believe Parquet's min and max, which leave NaN out.
-  const auto reader = OpenParquet(env, "wh/ns/t" + file.file_path.substr(target.location_uri.size()));
+  const auto reader =
+      OpenParquet(env, "wh/ns/t" + file.file_path.substr(target.location_uri.size()));
   const auto group = reader->parquet_reader()->metadata()->RowGroup(0);
   EXPECT_FALSE(group->ColumnChunk(1)->is_stats_set());
   EXPECT_TRUE(group->ColumnChunk(2)->statistics()->HasMinMax());
@@ -73,10 +75,10 @@ TEST(Files, NanIsCountedAndLeftOutOfBounds) {
 TEST(Files, ZerosOfBothSignsAndColumnsWithoutBounds) {
   const table::Env env = TestEnv();
   const Target target = PlainTarget("z:double, n:double, x:string");
-  const auto file =
-      WriteOne(env, target, {{"z", Doubles({0.0, -0.0})},
-                             {"n", Doubles({kNan, kNan})},
-                             {"x", FromJson(arrow::utf8(), "[null, null]")}});
+  const auto file = WriteOne(env, target,
+                             {{"z", Doubles({0.0, -0.0})},
+                              {"n", Doubles({kNan, kNan})},
+                              {"x", FromJson(arrow::utf8(), "[null, null]")}});
   EXPECT_EQ(file.lower_bounds.at(1), Bytes({0, 0, 0, 0, 0, 0, 0, 0x80}));
   EXPECT_EQ(file.upper_bounds.at(1), Bytes({0, 0, 0, 0, 0, 0, 0, 0}));
   EXPECT_EQ(file.lower_bounds.count(2) + file.upper_bounds.count(2), 0u);
@@ -88,9 +90,10 @@ TEST(Files, ZerosOfBothSignsAndColumnsWithoutBounds) {
 TEST(Files, DecimalBounds) {
   const table::Env env = TestEnv();
   const Target target = PlainTarget("d:decimal(9,2), e:decimal(30,2)");
-  const auto file = WriteOne(
-      env, target, {{"d", FromJson(arrow::decimal128(9, 2), R"(["-1.28", "1.28", null])")},
-                    {"e", FromJson(arrow::decimal128(30, 2), R"(["-327.68", "-0.01", "12.34"])")}});
+  const auto file =
+      WriteOne(env, target,
+               {{"d", FromJson(arrow::decimal128(9, 2), R"(["-1.28", "1.28", null])")},
+                {"e", FromJson(arrow::decimal128(30, 2), R"(["-327.68", "-0.01", "12.34"])")}});
   EXPECT_EQ(file.lower_bounds.at(1), Bytes({0x80}));
   EXPECT_EQ(file.upper_bounds.at(1), Bytes({0x00, 0x80}));
   EXPECT_EQ(file.lower_bounds.at(2), Bytes({0x80, 0x00}));
@@ -100,14 +103,20 @@ TEST(Files, DecimalBounds) {
 // CASES O12.
 TEST(Files, BoundsHaveTheWidthOfTheirType) {
   const table::Env env = TestEnv();
-  const auto narrow = WriteOne(env, PlainTarget("i:int, d:date"),
-                               {{"i", FromJson(arrow::int32(), "[79]")},
-                                {"d", FromJson(arrow::date32(), "[-1]")}});
+  const auto narrow =
+      WriteOne(env, PlainTarget("i:int, d:date"),
+               {{"i", FromJson(arrow::int32(), "[79]")}, {"d", FromJson(arrow::date32(), "[-1]")}});
   EXPECT_EQ(narrow.lower_bounds.at(1), Bytes({0x4f, 0, 0, 0}));
   EXPECT_EQ(narrow.upper_bounds.at(2), Bytes({0xff, 0xff, 0xff, 0xff}));
-  const auto wide = WriteOne(env, PlainTarget("i:long"),
-                             {{"i", FromJson(arrow::int64(), "[5000000000]")}});
+  const auto wide =
+      WriteOne(env, PlainTarget("i:long"), {{"i", FromJson(arrow::int64(), "[5000000000]")}});
   EXPECT_EQ(wide.upper_bounds.at(1), Bytes({0x00, 0xf2, 0x05, 0x2a, 0x01, 0, 0, 0}));
+}
+
+std::string Alphas(int count) {
+  std::string text;
+  for (int i = 0; i < count; ++i) text += "\u03b1";
+  return text;
 }
 
 TEST(Files, TextBoundsAreCutAtSixteenCharacters) {
@@ -115,11 +124,11 @@ TEST(Files, TextBoundsAreCutAtSixteenCharacters) {
   const Target target = PlainTarget("s:string, b:binary, u:uuid");
   const auto file = WriteOne(
       env, target,
-      {{"s", FromJson(arrow::utf8(), R"(["ααααααααααααααααα", "b"])")},
+      {{"s", FromJson(arrow::utf8(), "[\"" + Alphas(17) + "\", \"b\"]")},
        {"b", FromJson(arrow::binary(), R"(["0123456789abcdefg", "0"])")},
        {"u", FromJson(arrow::utf8(), R"(["00000000-0000-4000-8000-000000000001", null])")}});
   EXPECT_EQ(file.lower_bounds.at(1), "b");
-  EXPECT_EQ(file.upper_bounds.at(1), "αααααααααααααααβ");
+  EXPECT_EQ(file.upper_bounds.at(1), Alphas(15) + "\u03b2");
   EXPECT_EQ(file.upper_bounds.at(2), "0123456789abcdeg");
   EXPECT_EQ(file.lower_bounds.at(3), file.upper_bounds.at(3));
   EXPECT_EQ(file.lower_bounds.at(3).size(), 16u);
@@ -131,8 +140,9 @@ TEST(Files, NestedLeaves) {
   const auto type = arrow::struct_(
       {arrow::field("a", arrow::int64()), arrow::field("l", arrow::list(arrow::float32()))});
   target.schema = Unwrapped(iceberg::FromArrow(arrow::Schema({arrow::field("s", type)})));
-  const auto file = WriteOne(
-      env, target, {{"s", FromJson(type, R"([{"a": 5, "l": [1, 2]}, null, {"a": null, "l": []}])")}});
+  const auto file =
+      WriteOne(env, target,
+               {{"s", FromJson(type, R"([{"a": 5, "l": [1, 2]}, null, {"a": null, "l": []}])")}});
   const auto& fields = target.schema.fields[0].type.fields;
   const int a = fields[0].id, element = fields[1].type.fields[0].id;
   EXPECT_EQ(file.value_counts.at(a), 3);
@@ -154,15 +164,19 @@ TEST(Files, SizesOffsetsAndFooter) {
     devices += fmt::format("{}\"d{}\"", i ? "," : "", i % 7);
     values += fmt::format("{}{}", i ? "," : "", i % 5);
   }
-  const auto file = WriteOne(env, target, {{"time", FromJson(Micros(), times + "]")},
-                                           {"device", FromJson(arrow::utf8(), devices + "]")},
-                                           {"v", FromJson(arrow::float64(), values + "]")}});
-  const auto reader = OpenParquet(env, "wh/ns/t" + file.file_path.substr(target.location_uri.size()));
+  const auto file = WriteOne(env, target,
+                             {{"time", FromJson(Micros(), times + "]")},
+                              {"device", FromJson(arrow::utf8(), devices + "]")},
+                              {"v", FromJson(arrow::float64(), values + "]")}});
+  const auto reader =
+      OpenParquet(env, "wh/ns/t" + file.file_path.substr(target.location_uri.size()));
   const auto metadata = reader->parquet_reader()->metadata();
   EXPECT_EQ(metadata->num_row_groups(), 3);
   EXPECT_EQ(file.record_count, 3000);
-  EXPECT_EQ(file.file_size_in_bytes, Unwrapped(Unwrapped(env.store->OpenRead(
-      "wh/ns/t" + file.file_path.substr(target.location_uri.size())))->GetSize()));
+  EXPECT_EQ(file.file_size_in_bytes,
+            Unwrapped(Unwrapped(env.store->OpenRead(
+                                    "wh/ns/t" + file.file_path.substr(target.location_uri.size())))
+                          ->GetSize()));
   EXPECT_EQ(metadata->created_by(), "timelake 0.1.0");
   EXPECT_EQ(metadata->key_value_metadata(), nullptr);  // no ARROW:schema
   ASSERT_EQ(file.split_offsets.size(), 3u);
@@ -192,8 +206,10 @@ std::vector<parquet::Encoding::type> EncodingsOf(const table::Env& env, const Ta
                                                  const std::string& name,
                                                  std::shared_ptr<arrow::Array> array) {
   const auto file = WriteOne(env, target, {{name, std::move(array)}});
-  const auto reader = OpenParquet(env, "wh/ns/t" + file.file_path.substr(target.location_uri.size()));
-  const auto encodings = reader->parquet_reader()->metadata()->RowGroup(0)->ColumnChunk(0)->encodings();
+  const auto reader =
+      OpenParquet(env, "wh/ns/t" + file.file_path.substr(target.location_uri.size()));
+  const auto encodings =
+      reader->parquet_reader()->metadata()->RowGroup(0)->ColumnChunk(0)->encodings();
   return encodings;
 }
 
@@ -253,8 +269,8 @@ TEST(Files, ReadBackEqual) {
   const auto random = SeededRandom(5);
   arrow::DoubleBuilder c;
   for (int i = 0; i < 60000; ++i) {
-    ASSERT_TRUE((i % 10 == 0 ? c.AppendNull()
-                             : c.Append(static_cast<double>(random->Next64()))).ok());
+    ASSERT_TRUE(
+        (i % 10 == 0 ? c.AppendNull() : c.Append(static_cast<double>(random->Next64()))).ok());
   }
   // Few rows repeat, so a dictionary is begun; it passes 1 MiB well before the end.
   const auto d = Generate<arrow::StringBuilder>(
@@ -263,19 +279,22 @@ TEST(Files, ReadBackEqual) {
   for (int i = 0; i < 60000; ++i) {
     ASSERT_TRUE((i < 6 * 64 ? e.AppendNull() : e.Append("v")).ok());  // six pages of nulls
   }
-  const auto batch = BatchOf(
-      {{"a", Generate<arrow::Int64Builder>(60000, [&](int i) { return extremes[i % 6]; })},
-       {"b", Generate<arrow::Int32Builder>(60000, [&](int i) { return small[i % 3]; })},
-       {"c", Unwrapped(c.Finish())},
-       {"d", d},
-       {"e", Unwrapped(e.Finish())}});
+  const auto batch =
+      BatchOf({{"a", Generate<arrow::Int64Builder>(60000, [&](int i) { return extremes[i % 6]; })},
+               {"b", Generate<arrow::Int32Builder>(60000, [&](int i) { return small[i % 3]; })},
+               {"c", Unwrapped(c.Finish())},
+               {"d", d},
+               {"e", Unwrapped(e.Finish())}});
   const Written written = Unwrapped(WriteBatches(env, target, {batch}));
   const auto table = ReadAll(env, written);
   for (int i = 0; i < batch->num_columns(); ++i) {
     EXPECT_TRUE(table->column(i)->Equals(arrow::ChunkedArray(batch->column(i)))) << i;
   }
-  auto index = OpenParquet(env, written.keys[0])->parquet_reader()->GetPageIndexReader()
-                   ->RowGroup(0)->GetColumnIndex(4);
+  auto index = OpenParquet(env, written.keys[0])
+                   ->parquet_reader()
+                   ->GetPageIndexReader()
+                   ->RowGroup(0)
+                   ->GetColumnIndex(4);
   ASSERT_NE(index, nullptr);
   for (size_t page = 0; page < 6; ++page) {
     EXPECT_TRUE(index->null_pages()[page]);
@@ -290,11 +309,22 @@ TEST(Files, EveryTypeIsReadBack) {
       "b:boolean, i:int, l:long, f:float, d:double, x:decimal(9,2), y:decimal(18,3), "
       "z:decimal(38,10), a:date, t:time, s:timestamp, u:timestamptz, g:string, h:uuid, "
       "k:fixed[3], m:binary");
-  const char* const json[] = {
-      "[true, null]", "[-1, null]", "[-1, null]", "[-0.5, null]", "[1.5, null]",
-      R"(["-1.28", null])", R"(["-1.280", null])", R"(["-12345678901234567890.0000000001", null])",
-      "[-1, null]", "[86399999999, null]", "[-1, null]", "[-1, null]", R"(["\u00fc\ud83d\ude00", null])",
-      R"(["0123456789abcdef", null])", R"(["abc", null])", R"(["", null])"};
+  const char* const json[] = {"[true, null]",
+                              "[-1, null]",
+                              "[-1, null]",
+                              "[-0.5, null]",
+                              "[1.5, null]",
+                              R"(["-1.28", null])",
+                              R"(["-1.280", null])",
+                              R"(["-12345678901234567890.0000000001", null])",
+                              "[-1, null]",
+                              "[86399999999, null]",
+                              "[-1, null]",
+                              "[-1, null]",
+                              R"(["\u00fc\ud83d\ude00", null])",
+                              R"(["0123456789abcdef", null])",
+                              R"(["abc", null])",
+                              R"(["", null])"};
   std::vector<Column> columns;
   for (size_t i = 0; i < target.schema.fields.size(); ++i) {
     const auto& field = target.schema.fields[i];
@@ -323,7 +353,8 @@ TEST(Files, EveryTypeIsReadBack) {
   EXPECT_TRUE(utc->is_adjusted_to_utc());
   EXPECT_EQ(utc->time_unit(), parquet::LogicalType::TimeUnit::MICROS);
   EXPECT_FALSE(std::static_pointer_cast<const parquet::TimestampLogicalType>(
-                   schema->Column(10)->logical_type())->is_adjusted_to_utc());
+                   schema->Column(10)->logical_type())
+                   ->is_adjusted_to_utc());
 }
 
 TEST(Files, AllCodecs) {
@@ -331,7 +362,8 @@ TEST(Files, AllCodecs) {
     SCOPED_TRACE(codec);
     const table::Env env = TestEnv();
     Target target = PlainTarget("v:long");
-    target.settings = Unwrapped(table::ResolveSettings({{"write.parquet.compression-codec", codec}}));
+    target.settings =
+        Unwrapped(table::ResolveSettings({{"write.parquet.compression-codec", codec}}));
     const auto batch = BatchOf({{"v", FromJson(arrow::int64(), "[1, 2, 3]")}});
     const Written written = Unwrapped(WriteBatches(env, target, {batch}));
     EXPECT_EQ(ReadAll(env, written)->num_rows(), 3);
@@ -348,7 +380,8 @@ TEST(Files, RollOverNearTheTargetSize) {
       {{"time", std::make_shared<arrow::TimestampArray>(
                     Micros(), rows,
                     Generate<arrow::Int64Builder>(rows, [](int i) { return i / 50 * 1000L; })
-                        ->data()->buffers[1])},
+                        ->data()
+                        ->buffers[1])},
        {"device", Generate<arrow::StringBuilder>(
                       rows, [](int i) { return fmt::format("device {}", i % 50); })},
        {"v", Generate<arrow::DoubleBuilder>(

@@ -42,7 +42,7 @@ class Generator {
       case TypeId::kFloat:
       case TypeId::kDouble: return n == 1 ? "-0.0" : fmt::format("{}.5", n == 2 ? 0 : n);
       case TypeId::kDecimal: return fmt::format("\"{}.{:0{}}\"", n, 5, type.scale);
-      case TypeId::kString: return fmt::format("\"{}é{}\"", n % 3, n);
+      case TypeId::kString: return fmt::format("\"{}\u00e9{}\"", n % 3, n);
       case TypeId::kUuid: return fmt::format("\"uuid of {:8}\"", n);
       case TypeId::kFixed: return fmt::format("\"{:4}\"", n);
       case TypeId::kBinary: return fmt::format("\"b{}\"", n);
@@ -61,8 +61,9 @@ struct Case {
   std::vector<std::shared_ptr<arrow::RecordBatch>> batches;
 };
 
-inline const char* const kKeyTypes[] = {"string", "int",  "long", "boolean",      "date",     "uuid",
-                                 "binary", "time", "double", "decimal(9,2)", "fixed[4]", "string"};
+inline const char* const kKeyTypes[] = {"string", "int",          "long",     "boolean",
+                                        "date",   "uuid",         "binary",   "time",
+                                        "double", "decimal(9,2)", "fixed[4]", "string"};
 
 inline Case RandomCase(uint64_t seed) {
   Generator generator(seed);
@@ -77,7 +78,8 @@ inline Case RandomCase(uint64_t seed) {
   spec.dedup = generator.Chance(50);
   spec.chunk = std::vector<std::string>{"hour", "day", "month", "year", ""}[generator.Below(5)];
   Case made{TargetOf(spec), {}};
-  const int64_t step = std::vector<int64_t>{1, kMicrosPerHour, 20 * kMicrosPerDay}[generator.Below(3)];
+  const int64_t step =
+      std::vector<int64_t>{1, kMicrosPerHour, 20 * kMicrosPerDay}[generator.Below(3)];
   int64_t counter = 0;
   for (int64_t batch = 1 + generator.Below(4); batch > 0; --batch) {
     const int64_t rows = generator.Below(60);

@@ -75,9 +75,10 @@ Reference SortNaively(const Target& target, const Rows& rows) {
                    [&](uint32_t a, uint32_t b) { return compare_series(a, b) < 0; });
   std::stable_sort(reference.order.begin(), reference.order.end(), [&](uint32_t a, uint32_t b) {
     const auto pa = partition(a), pb = partition(b);
-    if (pa != pb) return std::lexicographical_compare(
-        pa.begin(), pa.end(), pb.begin(), pb.end(),
-        [](const Value& x, const Value& y) { return iceberg::Compare(x, y) < 0; });
+    if (pa != pb)
+      return std::lexicographical_compare(
+          pa.begin(), pa.end(), pb.begin(), pb.end(),
+          [](const Value& x, const Value& y) { return iceberg::Compare(x, y) < 0; });
     if (int order = compare_series(a, b)) return order < 0;
     return iceberg::Compare(time[a], time[b]) < 0;
   });
@@ -128,7 +129,8 @@ TEST(Sort, SortedInputStaysInPlace) {
   const Target target = TargetOf({});
   const auto batch = BatchOf(
       {{"device", FromJson(arrow::utf8(), R"([null, "a", "a", "b"])")},
-       {"time", FromJson(Micros(), R"(["2026-01-01", "2026-01-01", "2026-01-01T01:00:00", "2026-01-01"])")}});
+       {"time", FromJson(Micros(),
+                         R"(["2026-01-01", "2026-01-01", "2026-01-01T01:00:00", "2026-01-01"])")}});
   const Arrangement sorted = Unwrapped(ArrangeRows(target, RowsOf(target, {batch})));
   EXPECT_TRUE(sorted.in_place);
   const auto reversed = BatchOf({{"device", FromJson(arrow::utf8(), R"(["b", "a"])")},
@@ -177,15 +179,16 @@ Target PlainTarget(const std::vector<std::pair<std::string, std::string>>& parti
 }
 
 std::shared_ptr<arrow::RecordBatch> PlainBatch() {
-  return BatchOf({{"id", FromJson(arrow::int64(), "[5, null, -7, 5]")},
-                  {"name", FromJson(arrow::utf8(), R"(["beta", "alpha", null, "beta"])")},
-                  {"at", FromJson(Micros(""), R"(["1969-12-31T23:59:59", null, "2026-01-01", "1969-12-31"])")},
-                  {"d", FromJson(arrow::decimal128(9, 2), R"(["-1.28", "1.28", "1.28", null])")}});
+  return BatchOf(
+      {{"id", FromJson(arrow::int64(), "[5, null, -7, 5]")},
+       {"name", FromJson(arrow::utf8(), R"(["beta", "alpha", null, "beta"])")},
+       {"at", FromJson(Micros(""), R"(["1969-12-31T23:59:59", null, "2026-01-01", "1969-12-31"])")},
+       {"d", FromJson(arrow::decimal128(9, 2), R"(["-1.28", "1.28", "1.28", null])")}});
 }
 
 TEST(Sort, PartitionsByForeignSpecs) {
-  const Target target = PlainTarget(
-      {{"name", "truncate[2]"}, {"at", "month"}, {"d", "bucket[16]"}, {"id", "void"}});
+  const Target target =
+      PlainTarget({{"name", "truncate[2]"}, {"at", "month"}, {"d", "bucket[16]"}, {"id", "void"}});
   const auto batch = PlainBatch();
   const Rows rows = RowsOf(target, {batch});
   const Arrangement arrangement = Unwrapped(ArrangeRows(target, rows));

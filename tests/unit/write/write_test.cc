@@ -16,11 +16,10 @@ using iceberg::Value;
 using testing::HasSubstr;
 
 std::shared_ptr<arrow::RecordBatch> ThreeDays() {
-  return BatchOf(
-      {{"device", FromJson(arrow::utf8(), R"(["b", "a", null, "a", "a", "c"])")},
-       {"time", FromJson(Micros(), R"(["2026-01-01T00:00:01", "2026-01-02", "2026-01-01",
+  return BatchOf({{"device", FromJson(arrow::utf8(), R"(["b", "a", null, "a", "a", "c"])")},
+                  {"time", FromJson(Micros(), R"(["2026-01-01T00:00:01", "2026-01-02", "2026-01-01",
            "2026-01-01T05:00:00", "2026-01-02", "1969-12-31T23:59:59.999999"])")},
-       {"v", FromJson(arrow::float64(), "[1, 2, 3, 4, 5, 6]")}});
+                  {"v", FromJson(arrow::float64(), "[1, 2, 3, 4, 5, 6]")}});
 }
 
 TEST(WriteData, SortsSplitsAndKeepsTheLastOfEqualRows) {
@@ -229,8 +228,7 @@ TEST(WriteData, FilesHoldTheRowsInOrder) {
     const auto batch = made.batches[0];
     const Written written = Unwrapped(WriteBatches(env, target, {batch}, options));
     Aligner aligner = Unwrapped(Aligner::Make(target, *batch->schema(), options));
-    const Rows rows =
-        Unwrapped(Combine(target, {Unwrapped(aligner.Align(*batch))}, 1));
+    const Rows rows = Unwrapped(Combine(target, {Unwrapped(aligner.Align(*batch))}, 1));
     EXPECT_EQ(written.rows + written.duplicates, rows.count);
     if (rows.count == 0) continue;
     const Arrangement arrangement = Unwrapped(ArrangeRows(target, rows));
