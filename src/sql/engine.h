@@ -33,7 +33,8 @@ class Engine {
   // nor destroyed.
   //
   // Column types are DuckDB's exports: TIMESTAMP WITH TIME ZONE is timestamp(us, "UTC"), HUGEINT
-  // (the sum of integers) decimal128(38, 0), enums dictionaries, UUID text.
+  // (the sum of integers) decimal128(38, 0), enums dictionaries, UUID text. kUnsupported for the
+  // few types that Arrow does not have.
   Result<std::shared_ptr<arrow::RecordBatchReader>> Query(std::string_view text,
                                                           const Params& params = {});
 

@@ -6,10 +6,12 @@
 #include <duckdb/common/arrow/arrow_converter.hpp>
 #include <duckdb/common/arrow/arrow_type_extension.hpp>
 #include <duckdb/common/arrow/arrow_util.hpp>
+#include <duckdb/common/type_visitor.hpp>
 #include <duckdb/main/chunk_scan_state/query_result.hpp>
 #include <duckdb/main/client_context.hpp>
 #include <duckdb/main/query_result.hpp>
 
+#include "base/text.h"
 #include "sql/database.h"
 #include "sql/error.h"
 
@@ -19,6 +21,24 @@ namespace {
 
 // Rows of a batch: eight of DuckDB's chunks.
 constexpr duckdb::idx_t kBatchRows = 8 * STANDARD_VECTOR_SIZE;
+
+// Types that DuckDB exports as something that is not their value (bits as bytes with a header,
+// numbers beyond 2^127 as negative ones, a time without its offset).
+Status CheckExportable(const duckdb::QueryResult& result) {
+  for (size_t i = 0; i < result.types.size(); ++i) {
+    const auto& type = result.types[i];
+    for (const auto id : {duckdb::LogicalTypeId::UHUGEINT, duckdb::LogicalTypeId::BIT,
+                          duckdb::LogicalTypeId::BIGNUM, duckdb::LogicalTypeId::TIME_TZ}) {
+      if (duckdb::TypeVisitor::Contains(type, id)) {
+        return Unsupported(
+            "column {} of the result has type {}, which cannot leave as Arrow: cast "
+            "it, for example to VARCHAR",
+            Quote(result.names[i]), type.ToString());
+      }
+    }
+  }
+  return Status::OK();
+}
 
 class ResultReader : public arrow::RecordBatchReader {
  public:
@@ -31,6 +51,7 @@ class ResultReader : public arrow::RecordBatchReader {
   ~ResultReader() override { (void)Close(); }
 
   Status Init() {
+    TL_RETURN_NOT_OK(CheckExportable(*result_));
     options_ = result_->client_properties;
     options_.time_zone = "UTC";  // of the exported type; the instants are the same in any zone
     ArrowSchema exported;

@@ -89,6 +89,17 @@ TEST(Engine, TypesThatArrowHasUnderAnotherName) {
   ASSERT_TRUE(table->ValidateFull().ok());
 }
 
+TEST(Engine, TypesThatArrowDoesNotHaveAreRefused) {
+  const auto engine = PlainEngine();
+  for (const char* value : {"340282366920938463463374607431768211455::UHUGEINT", "'0101'::BIT",
+                            "['12:00:00+02'::TIMETZ]", "{'a': 123::BIGNUM}"}) {
+    const Status status = ErrorOf(*engine, std::string("SELECT ") + value + " AS x");
+    EXPECT_EQ(KindOf(status), ErrorKind::kUnsupported) << value;
+    EXPECT_THAT(status.message(), HasSubstr("\"x\""));
+  }
+  EXPECT_EQ(Scalar(*engine, "SELECT 1"), "1");
+}
+
 TEST(Engine, Parameters) {
   const auto engine = PlainEngine();
   Params named;
