@@ -34,8 +34,12 @@ int64_t CoarseClockMicros() {
 
 Status Folders::Make(const std::string& folder) {
   std::vector<std::string> missing = {folder};
-  while (!missing.empty()) {
+  // Some file systems (/proc) say "no such folder" although the one above exists, and others may
+  // delete folders meanwhile: a few tries a level are enough, or never will be.
+  const auto levels = std::count(folder.begin(), folder.end(), '/');
+  for (int64_t tries = 4 * levels + 4; !missing.empty(); --tries) {
     const std::string next = missing.back();
+    if (tries == 0) return ErrnoError(next, "create the folder", ENOENT);
     if (mkdir(next.c_str(), 0777) == 0) {
       std::lock_guard lock(mutex_);
       durable_.erase(next);

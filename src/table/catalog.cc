@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "base/uuid.h"
+#include "store/moved_store.h"
 #include "table/changes.h"
 #include "table/load.h"
 #include "table/reach.h"
@@ -23,6 +24,20 @@ bool HoldsTable(const Env& env, const std::string& folder, const std::string& na
   auto found = FindNewest(probe, {});
   if (!found.ok()) return true;
   return *found && !IsDropped(*(*found)->metadata);
+}
+
+// The handle itself, or for a table whose folder was moved or copied one that finds the recorded places
+// below the new folder.
+Result<std::shared_ptr<Handle>> WhereItLies(const std::shared_ptr<Handle>& handle) {
+  const Env& env = handle->env();
+  const Version version = handle->known();
+  TL_ASSIGN_OR_RAISE(std::string recorded, store::KeyOf(*env.store, version.metadata->location));
+  if (recorded == handle->folder()) return handle;
+  Env moved = env;
+  moved.store = store::MakeMovedStore(env.store, recorded, handle->folder());
+  auto there = std::make_shared<Handle>(std::move(moved), handle->name(), handle->folder());
+  there->Learn(version);
+  return there;
 }
 
 }  // namespace
@@ -100,7 +115,15 @@ Result<std::shared_ptr<Handle>> Catalog::Open(const TableName& name) {
     auto handle = Shared(name);
     const bool seen = !handle->table_uuid().empty();
     auto loaded = LoadNewest(*handle);
-    if (loaded.ok()) return handle;
+    if (loaded.ok() && seen) return handle;
+    if (loaded.ok()) {
+      TL_ASSIGN_OR_RAISE(auto placed, WhereItLies(handle));
+      if (placed != handle) {
+        std::lock_guard lock(mutex_);
+        handles_[name.full()] = placed;
+      }
+      return placed;
+    }
     if (KindOf(loaded.status()) != ErrorKind::kNotFound) return loaded.status();
     Evict(name);
     if (!seen) return MissingTable(name);
