@@ -19,8 +19,12 @@ namespace timelake::write {
 namespace {
 
 constexpr int kPartitionsAtOnce = 8;
+// Below so many rows a thread costs more than it saves.
+constexpr int64_t kFewRows = 16384;
 
-int ThreadsOf(const WriteOptions& options) {
+// Threads for work on columns.
+int ThreadsFor(const WriteOptions& options, int64_t rows) {
+  if (rows < kFewRows) return 1;
   if (options.threads > 0) return options.threads;
   return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
 }
@@ -64,7 +68,7 @@ Result<std::shared_ptr<arrow::RecordBatch>> TakeNewest(const Target& target, con
 Status WritePartitions(const table::Env& env, const Target& target, const Rows& rows,
                        const Arrangement& arrangement, const WriteOptions& options,
                        std::vector<StoredFile>* files) {
-  const int threads = ThreadsOf(options);
+  const int threads = ThreadsFor(options, rows.count);
   const int partitions = static_cast<int>(arrangement.partitions.size());
   PartitionWriter::Plan plan{&env, &target, &rows, &arrangement, options.cancelled};
   plan.now_ms = env.clock->NowMicros() / 1000;
@@ -81,8 +85,9 @@ Status WritePartitions(const table::Env& env, const Target& target, const Rows& 
   std::vector<uint64_t> seeds(arrangement.partitions.size());
   for (uint64_t& seed : seeds) seed = env.random->Next64();
   std::vector<std::vector<StoredFile>> by_partition(seeds.size());
-  // A single thread was asked for: no other one, for the sake of the simulation.
-  const int at_once = threads == 1 ? 1 : kPartitionsAtOnce;
+  // Stores answer slowly, so partitions go at once however small they are; not where a single
+  // thread was asked for, for the sake of the simulation.
+  const int at_once = options.threads == 1 ? 1 : kPartitionsAtOnce;
   Status status = ParallelFor(partitions, at_once, [&](int i) {
     return writer.Write(static_cast<size_t>(i), seeds[i], &by_partition[i]);
   });
@@ -117,7 +122,8 @@ Result<Written> WriteData(const table::Env& env, const Target& target,
     }
     return written;
   }
-  TL_ASSIGN_OR_RAISE(const Rows rows, Combine(target, std::move(batches), ThreadsOf(options)));
+  TL_ASSIGN_OR_RAISE(const Rows rows,
+                     Combine(target, std::move(batches), ThreadsFor(options, written.rows_in)));
   TL_RETURN_NOT_OK(CheckCancelled(target, options));
   TL_ASSIGN_OR_RAISE(const Arrangement arrangement, ArrangeRows(target, rows));
   written.duplicates = arrangement.duplicates;
