@@ -12,6 +12,7 @@
 namespace timelake::maintain {
 namespace {
 
+using table::Reach;
 using table::Version;
 using table::VersionListing;
 
@@ -28,11 +29,15 @@ int64_t ChainBottom(const VersionListing& listing, const table::Rules& rules) {
   return items[i].number;
 }
 
-// Keys that only `gone` names among the snapshots of a version about to be freed.
-Result<std::set<std::string>> Doomed(const table::Handle& handle, const Version& gone,
-                                     const Version& next, const Version& newest) {
+void Spare(const std::set<std::string>& kept, std::set<std::string>* doomed) {
+  for (const auto& key : kept) doomed->erase(key);
+}
+
+// What only `gone` names, a version about to be freed.
+Result<Reach> Doomed(const table::Handle& handle, const Version& gone, const Version& next,
+                     const Version& newest) {
   const table::Env& env = handle.env();
-  std::set<std::string> doomed;
+  Reach doomed;
   const auto held = [](const Version& version, int64_t id) {
     return iceberg::SnapshotById(*version.metadata, id) != nullptr;
   };
@@ -44,16 +49,20 @@ Result<std::set<std::string>> Doomed(const table::Handle& handle, const Version&
   auto log = table::BatchIdLogFile(*gone.metadata);
   if (log) {
     TL_ASSIGN_OR_RAISE(std::string key, store::KeyOf(*env.store, *log));
-    doomed.insert(std::move(key));
+    doomed.others.insert(std::move(key));
   }
-  if (doomed.empty()) return doomed;
-  // What is kept is read in full and strictly: a missing list or manifest of it stops the run.
-  std::vector<const Version*> kept = {&newest};
-  if (env.rules->free_diff) kept.push_back(&next);
-  for (const Version* version : kept) {
-    TL_ASSIGN_OR_RAISE(auto reach, table::ReachOf(env, *version->metadata, table::Reading::kStrict));
-    for (const auto& key : reach) doomed.erase(key);
-  }
+  if (doomed.others.empty() && doomed.manifests.empty()) return doomed;
+  const auto spare = [&](const Version& version, table::Reading reading) -> Status {
+    TL_ASSIGN_OR_RAISE(const Reach kept, table::ReachOf(env, *version.metadata, reading));
+    Spare(kept.files, &doomed.files);
+    Spare(kept.manifests, &doomed.manifests);
+    Spare(kept.others, &doomed.others);
+    return Status::OK();
+  };
+  // A missing list or manifest of the newest version stops the run. The next one may lack some: a
+  // power loss can bring back the names of freed versions without their files.
+  TL_RETURN_NOT_OK(spare(newest, table::Reading::kStrict));
+  if (env.rules->free_diff) TL_RETURN_NOT_OK(spare(next, table::Reading::kSkipMissing));
   return doomed;
 }
 
@@ -95,10 +104,14 @@ class FreeRun {
     return table::Retried(env_, [&] { return env_.store->Delete(key); });
   }
 
-  Status DeleteFiles(const std::set<std::string>& keys) {
-    const std::vector<std::string> all(keys.begin(), keys.end());
-    report.objects += static_cast<int64_t>(all.size());
-    return table::Retried(env_, [&] { return env_.store->DeleteAll(all); });
+  // What leads to other files goes after them, so that an interrupted run finds the rest.
+  Status DeleteFiles(const Reach& doomed) {
+    for (const auto* keys : {&doomed.files, &doomed.manifests, &doomed.others}) {
+      const std::vector<std::string> all(keys->begin(), keys->end());
+      TL_RETURN_NOT_OK(table::Retried(env_, [&] { return env_.store->DeleteAll(all); }));
+      report.objects += static_cast<int64_t>(all.size());
+    }
+    return Status::OK();
   }
 
   table::Handle& handle_;

@@ -125,8 +125,8 @@ Result<BuildResult> AppendBuilder::Build(const Version& base, const std::set<int
                     "append the rows again", handle_.name());
   }
   Attempt attempt;
-  if (!stored_) {
-    TL_RETURN_NOT_OK(WriteAddedManifest(metadata));
+  if (!stored_) TL_RETURN_NOT_OK(WriteAddedManifest(metadata));
+  if (created.empty()) {  // no attempt has been sent yet, so none has synced them
     attempt.sync_too = request_.data_keys;
     attempt.sync_too.push_back(manifest_key_);
   }

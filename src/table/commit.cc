@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <utility>
 
 #include <arrow/buffer.h>
 #include <fmt/format.h>
@@ -18,6 +19,7 @@ namespace {
 
 constexpr int kSendsInARow = 3;  // of the same bytes before the table is looked at again
 constexpr int kWaitRoundTrips = 24;
+constexpr int64_t kMaxRoundTripUs = 1'000'000;  // what took longer was a machine that slept
 
 // A metadata file sent under its name. It is open from the first send that was not answered
 // "created" until its name has been read.
@@ -71,6 +73,7 @@ class CommitRun {
   int64_t round_trip_us_ = 1000;
   int attempts_ = 0;
   Version base_;
+  int64_t lacking_ = 0;           // the last version on which a build missed something
   std::vector<SentPtr> open_;     // at most one under the full protocol
   std::set<int64_t> created_;     // snapshots of all attempts that were sent
 };
@@ -160,7 +163,7 @@ CommitResult CommitRun::Acknowledge(const Sent& sent, store::ObjectInfo info, in
 // freed behind our back?
 Result<CommitRun::Done> CommitRun::Judge(const SentPtr& sent, const store::ObjectInfo& info,
                                          int64_t put_boot_us) {
-  ForkCheck check{handle_, sent->base, sent->number(), *sent->bytes, created_};
+  ForkCheck check{handle_, sent->base, sent->number(), *sent->bytes, info, created_};
   switch (CheckFork(check)) {
     case ForkVerdict::kReal:
       return Acknowledge(*sent, info, put_boot_us);
@@ -205,7 +208,8 @@ Result<CommitRun::Done> CommitRun::Send(const SentPtr& sent) {
       return GiveUp(reply.status());
     }
     const int64_t after = env_.clock->BootMicros();
-    round_trip_us_ = (3 * round_trip_us_ + std::max<int64_t>(1, after - before)) / 4;
+    const int64_t took = std::clamp<int64_t>(after - before, 1, kMaxRoundTripUs);
+    round_trip_us_ = (3 * round_trip_us_ + took) / 4;
     if (sent->attempt.snapshot_id) created_.insert(*sent->attempt.snapshot_id);
     if (reply->outcome == store::PutOutcome::kCreated) {
       return AfterWin(sent, std::move(reply->info), env_.rules->proof_before ? before : after);
@@ -258,7 +262,12 @@ Result<CommitRun::Done> CommitRun::SettleOpen() {
 // nothing to do) may have been undone since, e.g. by a rollback: then it is asked again after a load.
 Result<CommitRun::Done> CommitRun::BuildAndSend(bool newest) {
   auto built = build_(base_, created_);
-  if (!built.ok()) return GiveUp(built.status());
+  if (!built.ok()) {
+    // What an old base names may have been freed meanwhile: a newer version has what it takes.
+    const bool look_again = KindOf(built.status()) == ErrorKind::kNotFound &&
+                            std::exchange(lacking_, base_.number) != base_.number;
+    return look_again ? Result<Done>(Done()) : GiveUp(built.status());
+  }
   if (auto* settled = std::get_if<Settled>(&*built)) {
     if (!newest) return Done();
     CommitResult result;

@@ -21,7 +21,7 @@ struct Rules {
   bool base_check = true;         // step 4
   bool base_skip = true;          // step 4 may be skipped while the proof is younger than age/2 (off: always ask)
   bool shared_list = true;        // shared tables: load and step 4 by listing
-  bool list_same = true;          // a listing counts only if its newest object is still that object
+  bool list_same = true;          // a listing counts only if young and its newest object is still there
   bool again_unknown = true;      // a fork verdict on a repeated put says nothing of earlier sends
   bool own_name = true;           // every open attempt is settled by reading its own name
   bool unsettled_unknown = true;  // an open attempt when time is up -> commit unknown

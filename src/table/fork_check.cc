@@ -24,9 +24,10 @@ struct Newest {
   iceberg::TableMetadata metadata;
 };
 
-// A listing whose highest version, read afterwards, is the object that it showed.
+// A young listing whose highest version, read afterwards, is the object that it showed.
 Result<std::optional<Newest>> ListNewest(const ForkCheck& check) {
   const Env& env = check.handle.env();
+  const int64_t half = AgeOf(*check.base.metadata) / 2;
   for (int i = 0; i < kMaxListings; ++i) {
     Newest newest;
     TL_ASSIGN_OR_RAISE(newest.listing, ListVersions(env, check.handle.folder()));
@@ -34,7 +35,9 @@ Result<std::optional<Newest>> ListNewest(const ForkCheck& check) {
     const auto& top = newest.listing.items.back();
     TL_ASSIGN_OR_RAISE(auto reply, Retried(env, [&] { return env.store->Get(top.info.key); }));
     if (!reply.found) continue;
-    if (env.rules->list_same && reply.info.mtime_us != top.info.mtime_us) continue;
+    const bool same = reply.info.mtime_us == top.info.mtime_us;
+    const bool young = env.clock->BootMicros() - newest.listing.began_boot_us < half;
+    if (env.rules->list_same && !(same && young)) continue;
     const std::string_view text(reinterpret_cast<const char*>(reply.bytes->data()),
                                 static_cast<size_t>(reply.bytes->size()));
     TL_ASSIGN_OR_RAISE(newest.metadata, iceberg::ReadMetadata(text, top.info.key));
@@ -57,8 +60,9 @@ ForkVerdict ByListing(const ForkCheck& check, const Newest& newest) {
     return top > check.number && HoldsOurs(check, newest) ? ForkVerdict::kReal : ForkVerdict::kFork;
   }
   if (HoldsOurs(check, newest)) return ForkVerdict::kReal;
+  // Ours may have been freed, and another process's dead fork stand under its name.
   const auto* ours = newest.listing.Find(check.number);
-  if (ours == nullptr) return ForkVerdict::kUnknown;
+  if (ours == nullptr || ours->info.identity != check.info.identity) return ForkVerdict::kUnknown;
   const bool older_above = std::any_of(items.begin(), items.end(), [&](const auto& item) {
     return item.number > check.number && item.info.mtime_us < ours->info.mtime_us;
   });

@@ -18,10 +18,10 @@ Result<std::optional<Version>> FindByListing(const Handle& handle) {
     const auto& newest = listing.items.back();
     TL_ASSIGN_OR_RAISE(auto version, ReadVersion(env, handle.folder(), newest.number));
     if (!version) continue;
-    if (env.rules->list_same && version->info.mtime_us != newest.info.mtime_us) continue;
-    const int64_t half = AgeOf(*version->metadata) / 2;
     const int64_t now = env.clock->BootMicros();
-    if (env.rules->proof_before && now - listing.began_boot_us >= half) continue;
+    const bool same = version->info.mtime_us == newest.info.mtime_us;
+    const bool young = now - listing.began_boot_us < AgeOf(*version->metadata) / 2;
+    if (env.rules->list_same && !(same && young)) continue;
     version->proved_boot_us = env.rules->proof_before ? listing.began_boot_us : now;
     return version;
   }

@@ -32,46 +32,34 @@ Status AddFilesOf(const Env& env, const iceberg::ManifestFile& row, Reading read
 
 }  // namespace
 
-Status AddReach(const Env& env, const iceberg::Snapshot& snapshot, Reading reading,
-                std::set<std::string>* keys) {
+Status AddReach(const Env& env, const iceberg::Snapshot& snapshot, Reading reading, Reach* reach) {
   if (!snapshot.manifest_list.empty()) {
-    TL_RETURN_NOT_OK(AddKey(env, snapshot.manifest_list, keys));
+    TL_RETURN_NOT_OK(AddKey(env, snapshot.manifest_list, &reach->others));
   }
   if (auto it = snapshot.summary.find(kLastValueIndex); it != snapshot.summary.end()) {
-    TL_RETURN_NOT_OK(AddKey(env, it->second, keys));
+    TL_RETURN_NOT_OK(AddKey(env, it->second, &reach->others));
   }
   auto rows = ReadRows(env, snapshot);
   if (!rows.ok()) return Skippable(rows.status(), reading) ? Status::OK() : rows.status();
   for (const auto& row : **rows) {
-    TL_RETURN_NOT_OK(AddKey(env, row.manifest_path, keys));
-    TL_RETURN_NOT_OK(AddFilesOf(env, row, reading, keys));
+    TL_RETURN_NOT_OK(AddKey(env, row.manifest_path, &reach->manifests));
+    TL_RETURN_NOT_OK(AddFilesOf(env, row, reading, &reach->files));
   }
   return Status::OK();
 }
 
-Result<std::set<std::string>> ReachOf(const Env& env, const iceberg::TableMetadata& metadata,
-                                      Reading reading) {
-  std::set<std::string> keys;
+Result<Reach> ReachOf(const Env& env, const iceberg::TableMetadata& metadata, Reading reading) {
+  Reach reach;
   for (const auto& snapshot : metadata.snapshots) {
-    TL_RETURN_NOT_OK(AddReach(env, snapshot, reading, &keys));
+    TL_RETURN_NOT_OK(AddReach(env, snapshot, reading, &reach));
   }
-  if (auto log = BatchIdLogFile(metadata)) TL_RETURN_NOT_OK(AddKey(env, *log, &keys));
-  return keys;
+  if (auto log = BatchIdLogFile(metadata)) TL_RETURN_NOT_OK(AddKey(env, *log, &reach.others));
+  return reach;
 }
 
 Result<std::set<std::string>> DataFilesOf(const Env& env, const iceberg::TableMetadata& metadata) {
-  std::set<std::string> keys;
-  for (const auto& snapshot : metadata.snapshots) {
-    auto rows = ReadRows(env, snapshot);
-    if (!rows.ok()) {
-      if (Skippable(rows.status(), Reading::kSkipMissing)) continue;
-      return rows.status();
-    }
-    for (const auto& row : **rows) {
-      TL_RETURN_NOT_OK(AddFilesOf(env, row, Reading::kSkipMissing, &keys));
-    }
-  }
-  return keys;
+  TL_ASSIGN_OR_RAISE(Reach reach, ReachOf(env, metadata, Reading::kSkipMissing));
+  return std::move(reach.files);
 }
 
 }  // namespace timelake::table

@@ -9,18 +9,22 @@
 
 namespace timelake::table {
 
-// What metadata names, as store keys.
+// What metadata names, as store keys, by what has to be read to find it. Whoever deletes takes the
+// files first, then the manifests, then the rest: what an interrupted run leaves can still be
+// found.
+struct Reach {
+  std::set<std::string> files;      // named by manifests: live data and delete files
+  std::set<std::string> manifests;  // named by manifest lists
+  std::set<std::string> others;     // named by the metadata: manifest lists, indexes, batch-id log
+};
 
-// Of one snapshot: its manifest list, manifests, files of live entries (data and deletes) and index.
-// Strict: a missing list or manifest is an error naming it. Not strict (for snapshots that are about to
-// go): what is already gone is skipped.
+// Of one snapshot. Strict: a missing list or manifest is an error naming it. Not strict (for
+// snapshots that are about to go): what is already gone is skipped.
 enum class Reading { kStrict, kSkipMissing };
-Status AddReach(const Env& env, const iceberg::Snapshot& snapshot, Reading reading,
-                std::set<std::string>* keys);
+Status AddReach(const Env& env, const iceberg::Snapshot& snapshot, Reading reading, Reach* reach);
 
 // Of a version: all its snapshots, the batch-id log, statistics files.
-Result<std::set<std::string>> ReachOf(const Env& env, const iceberg::TableMetadata& metadata,
-                                      Reading reading);
+Result<Reach> ReachOf(const Env& env, const iceberg::TableMetadata& metadata, Reading reading);
 
 // Data and delete files of all snapshots; what is already gone is skipped.
 Result<std::set<std::string>> DataFilesOf(const Env& env, const iceberg::TableMetadata& metadata);

@@ -1,0 +1,96 @@
+#include "sim/config.h"
+
+#include <algorithm>
+#include <initializer_list>
+#include <iterator>
+#include <string_view>
+
+namespace timelake::sim {
+namespace {
+
+// Leans the mix to where the fault of a switched-off rule can be. The schedule itself stays a
+// matter of chance.
+void Lean(const std::string& rule, Config* config) {
+  const auto is = [&](std::initializer_list<std::string_view> names) {
+    return std::find(names.begin(), names.end(), rule) != names.end();
+  };
+  if (is({"shared_list", "index_chain", "list_same"})) config->foreign = true;
+  if (is({"uuid"})) config->droppers = 1;
+  // Requests whose outcome is not known, and long sleeps among them.
+  if (is({"own_name", "unsettled_unknown", "batch_own"})) {
+    config->faults = 0.2;
+    config->suspensions = 0.03;
+    config->maintainers = 2;
+  }
+  if (is({"again_unknown"})) {
+    config->late = 0.3;
+    config->suspensions = 0.05;
+    config->maintainers = 2;
+  }
+  // Listings that sleeps tear to pieces.
+  if (is({"list_same"})) {
+    config->list_page = 1;
+    config->suspensions = 0.05;
+  }
+  // Runs that are cut off, on disks that forget nothing.
+  if (is({"free_files_first"})) {
+    config->crashes = 0.005;
+    config->maintainers = 3;
+    config->foreign = config->power_loss = false;
+  }
+  if (is({"batch_own"})) config->batch_share = 1;
+  if (rule.starts_with("batch_")) config->rollers = 2;
+  if (rule.starts_with("hint_") || rule == "free_hint") {
+    config->foreign = false;
+    config->compare_and_swap = true;
+    config->injected_hints = is({"hint_valid"});
+  }
+  // The hint is hard to write, and nobody moves it any more in the end.
+  if (is({"hint_repair", "free_hint"})) {
+    config->hint_faults = 0.5;
+    config->last_append = config->last_expiry = false;
+  }
+}
+
+}  // namespace
+
+Config MakeConfig(uint64_t seed, const std::string& lean,
+                  std::shared_ptr<const table::Rules> rules) {
+  Config config;
+  config.seed = seed;
+  config.rules = std::move(rules);
+  const auto random = SeededRandom(seed * 7 + 1);
+  const auto maybe = [&](double probability) { return Chance(*random, probability); };
+  const auto between = [&](int low, int high) {
+    return low + static_cast<int>(random->Below(static_cast<uint64_t>(high - low + 1)));
+  };
+  config.dedup = maybe(0.7);
+  config.foreign = maybe(0.2);
+  config.power_loss = maybe(0.15);
+  config.compare_and_swap = maybe(0.9);
+  config.injected_hints = maybe(0.5);
+  config.wrong_clocks = maybe(0.25);
+  config.racing_creates = maybe(0.1);
+  constexpr double kFaults[] = {0.02, 0.04, 0.08};
+  config.faults = kFaults[random->Below(std::size(kFaults))];
+  config.late = config.faults / 2;
+  constexpr size_t kListPages[] = {1, 2, 7};
+  config.list_page = kListPages[random->Below(std::size(kListPages))];
+  constexpr int64_t kSteps[] = {1000, 2000, 4000, 8000};
+  config.step_us = kSteps[random->Below(std::size(kSteps))];
+  constexpr double kSuspensions[] = {0.005, 0.015, 0.03};
+  config.suspensions = kSuspensions[random->Below(std::size(kSuspensions))];
+  config.writers = between(2, 4);
+  config.maintainers = between(1, 2);
+  config.readers = between(0, 2);
+  config.rollers = maybe(0.4) ? 1 : 0;
+  config.droppers = maybe(0.15) ? 1 : 0;
+  const int foreigners = between(1, 2);
+  config.last_append = maybe(0.5);
+  config.last_expiry = maybe(0.7);
+  Lean(lean, &config);
+  if (config.foreign) config.foreigners = foreigners;
+  return config;
+}
+
+}  // namespace timelake::sim

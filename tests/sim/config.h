@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "base/random.h"
+#include "table/env.h"
+
+namespace timelake::sim {
+
+// Times of a run are of one order of magnitude, so that their order is what varies: a suspension
+// may be shorter or longer than the age, and snapshots live shorter than versions.
+inline constexpr int64_t kUnitUs = 10'000;
+inline constexpr int64_t kAgeUs = 100 * kUnitUs;       // metadata-min-age
+inline constexpr int64_t kRetentionUs = 40 * kUnitUs;  // snapshot-retention
+inline constexpr int kBatchIds = 4;                    // b0 .. b3
+
+// Uniform in [0, 1).
+inline double Fraction(Random& random) {
+  return static_cast<double>(random.Next64() >> 11) * 0x1p-53;
+}
+inline bool Chance(Random& random, double probability) { return Fraction(random) < probability; }
+
+// What one seed decides beforehand.
+struct Config {
+  uint64_t seed = 0;
+  bool dedup = true;
+  bool foreign = false;          // a writer that is not ours; the table is shared
+  bool power_loss = false;       // on a disk that forgets what was not synced
+  bool compare_and_swap = true;  // for the hint
+  bool injected_hints = false;   // the hint is lost, old, too high or garbage now and then
+  bool wrong_clocks = false;     // wall clocks differ and are set anew
+  bool racing_creates = false;   // the table is made by two at once, under faults
+  double faults = 0.04;          // of requests: lost before, and as many after the effect
+  double late = 0.02;          // of conditional puts and deletes: no reply, effect some time later
+  double hint_faults = 0;      // of requests for the hint, on top
+  size_t list_page = 7;        // objects on one page of a listing
+  double suspensions = 0.015;  // of steps
+  double crashes = 0.0005;     // of steps
+  double jumps = 0.01;         // of steps: nothing happens for up to an age
+  int64_t step_us = 4000;      // mean time between two steps
+  double batch_share = 0.4;    // of appends: have a batch id
+  bool last_append = true;     // in the quiet end: an append,
+  bool last_expiry = true;     // ... and snapshots expire
+  int writers = 3;
+  int maintainers = 1;
+  int readers = 1;
+  int rollers = 0;   // roll back, tag
+  int droppers = 0;  // drop and create again
+  int foreigners = 0;
+  std::shared_ptr<const table::Rules> rules;
+};
+
+// `lean`: the name of a rule, whose fault the mix makes more likely where it is switched off; or
+// "".
+Config MakeConfig(uint64_t seed, const std::string& lean,
+                  std::shared_ptr<const table::Rules> rules);
+
+}  // namespace timelake::sim

@@ -1,0 +1,116 @@
+#include "sim/mishaps.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace timelake::sim {
+namespace {
+
+constexpr int64_t kMaxSteps = 5000;  // after that all is calm and each process ends its turns
+constexpr int64_t kTooManySteps = 100'000;
+constexpr int64_t kSuspensions[] = {10, 40, 60, 150, 400, 900};  // units
+constexpr int64_t kLongSuspension = 150 * kUnitUs;
+constexpr int64_t kMaxWallOffsetUs = int64_t{600} * 1'000'000;
+
+}  // namespace
+
+Scheduler::Hooks Mishaps::Hooks() {
+  Scheduler::Hooks hooks;
+  hooks.step = [this] { Step(); };
+  hooks.suspend = [this](const Scheduler::Task& task) { return Suspend(task); };
+  hooks.next_event_us = [this] {
+    return scene_.late.empty() ? std::numeric_limits<int64_t>::max() : scene_.late.begin()->first;
+  };
+  return hooks;
+}
+
+void Mishaps::Arrive(int64_t until_us) {
+  while (!scene_.late.empty() && scene_.late.begin()->first <= until_us) {
+    auto effect = std::move(scene_.late.begin()->second);
+    scene_.late.erase(scene_.late.begin());
+    effect();
+  }
+}
+
+void Mishaps::Step() {
+  Scheduler& scheduler = scene_.scheduler;
+  if (scheduler.steps() > kTooManySteps) return scene_.world.Fail("does not end");
+  if (scene_.calm) return scheduler.Advance(kUnitUs);
+  Random& random = *scene_.random;
+  scheduler.Advance(static_cast<int64_t>(random.Below(2 * scene_.config.step_us)));
+  if (Chance(random, scene_.config.jumps)) {
+    scheduler.Advance(static_cast<int64_t>(random.Below(kAgeUs)));
+  }
+  Arrive(scheduler.now_us());
+  if (scheduler.steps() > kMaxSteps) return Calm();
+  Strike();
+}
+
+void Mishaps::Strike() {
+  Random& random = *scene_.random;
+  const Config& config = scene_.config;
+  const auto& tasks = scene_.scheduler.tasks();
+  if (config.injected_hints && Chance(random, 0.001)) SpoilHint();
+  if (config.wrong_clocks && Chance(random, 0.002)) SetClock();
+  if (Chance(random, config.crashes)) {
+    Scheduler::Task* task = tasks[random.Below(tasks.size())].get();
+    scene_.trace.Add(scene_.time(), task->name, "crashes");
+    scene_.scheduler.Kill(task);
+  }
+  if (config.power_loss && !power_lost_ && Chance(random, 0.002)) {
+    scene_.trace.Add(scene_.time(), "", "the power goes");
+    power_lost_ = true;
+    scene_.scheduler.KillAll();
+  }
+}
+
+int64_t Mishaps::Suspend(const Scheduler::Task& task) {
+  Random& random = *scene_.random;
+  if (!Chance(random, scene_.config.suspensions)) return 0;
+  const int64_t us = kSuspensions[random.Below(std::size(kSuspensions))] * kUnitUs;
+  scene_.trace.Add(scene_.time(), task.name, fmt::format("is suspended for {}", us / kUnitUs));
+  if (scene_.config.injected_hints && us >= kLongSuspension && Chance(random, 0.1)) SpoilHint();
+  return us;
+}
+
+void Mishaps::SpoilHint() {
+  Random& random = *scene_.random;
+  const int64_t newest = scene_.world.newest();
+  const std::string key = std::string(kFolder) + "/metadata/version-hint.text";
+  const std::string texts[] = {"", std::to_string(std::max<int64_t>(1, newest - 5)),
+                               std::to_string(newest + 3), "x"};
+  const std::string& text = texts[random.Below(std::size(texts))];
+  scene_.trace.Add(scene_.time(), "",
+                   text.empty() ? "the hint is lost" : "the hint becomes " + text);
+  scene_.world.HintInjected();
+  if (text.empty()) {
+    (void)scene_.shared_store()->Delete(key);
+  } else {
+    (void)scene_.shared_store()->Put(key, arrow::Buffer::FromString(text));
+  }
+}
+
+// A process's wall clock is corrected, or goes wrong.
+void Mishaps::SetClock() {
+  Random& random = *scene_.random;
+  Process& process = *processes_[random.Below(processes_.size())];
+  const int64_t offset =
+      static_cast<int64_t>(random.Below(2 * kMaxWallOffsetUs)) - kMaxWallOffsetUs;
+  process.clock().set_wall_offset_us(random.Below(2) == 0 ? 0 : offset);
+}
+
+void Mishaps::LosePower() {
+  scene_.late.clear();
+  scene_.power->PowerLoss(scene_.random.get());
+  scene_.world.PowerLost();
+  power_lost_ = false;
+}
+
+void Mishaps::Calm() {
+  scene_.calm = true;
+  scene_.scheduler.Advance(1000 * kUnitUs);
+  Arrive(std::numeric_limits<int64_t>::max());
+  scene_.scheduler.OneByOne();
+}
+
+}  // namespace timelake::sim

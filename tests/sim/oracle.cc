@@ -1,0 +1,94 @@
+#include "sim/oracle.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace timelake::sim {
+namespace {
+
+std::string Text(const std::vector<Row>& rows) {
+  std::string text;
+  for (const Row& row : rows) text += fmt::format(" {}@{}={}", row.series, row.time, row.value);
+  return text;
+}
+
+}  // namespace
+
+void Oracle::Follow(int64_t snapshot_id, std::optional<int64_t> parent, const Change& change) {
+  State state;
+  state.parent = parent;
+  state.batch_id = change.batch_id;
+  if (parent) state.placed = states_.at(*parent).placed;
+  std::erase_if(state.placed, [&](const Placed& placed) {
+    return std::count(change.removed.begin(), change.removed.end(), placed.file) > 0;
+  });
+  for (const std::string& file : change.added) {
+    for (const Row& row : contents_.at(file)) state.placed.push_back({row, file});
+    state.added_rows += static_cast<int64_t>(contents_.at(file).size());
+  }
+  states_.emplace(snapshot_id, std::move(state));
+}
+
+bool Oracle::Carries(std::optional<int64_t> head, const std::string& batch_id) const {
+  for (; head; head = states_.at(*head).parent) {
+    if (states_.at(*head).batch_id == batch_id) return true;
+  }
+  return false;
+}
+
+std::set<std::string> Oracle::BatchIds(std::optional<int64_t> head) const {
+  std::set<std::string> ids;
+  for (; head; head = states_.at(*head).parent) ids.insert(states_.at(*head).batch_id);
+  ids.erase("");
+  return ids;
+}
+
+// Sorted; with dedup only the last of each series and time.
+Oracle::Rows Oracle::Visible(const Rows& in_order) const {
+  Rows rows;
+  if (dedup_) {
+    std::map<std::pair<int64_t, int64_t>, Row> last;
+    for (const Row& row : in_order) last[{row.series, row.time}] = row;
+    for (const auto& [key, row] : last) rows.push_back(row);
+  } else {
+    rows = in_order;
+  }
+  std::sort(rows.begin(), rows.end());
+  return rows;
+}
+
+std::string Oracle::CheckIndex(const Rows& in_order, const std::map<int64_t, Row>& index) const {
+  std::map<int64_t, Row> newest;
+  for (const Row& row : in_order) {
+    auto [it, first] = newest.emplace(row.series, row);
+    if (!first && row.time >= it->second.time) it->second = row;
+  }
+  if (newest == index) return "";
+  Rows want, got;
+  for (const auto& [series, row] : newest) want.push_back(row);
+  for (const auto& [series, row] : index) got.push_back(row);
+  return fmt::format("index differs from the newest rows: has{}, wanted{}", Text(got), Text(want));
+}
+
+std::string Oracle::Check(int64_t snapshot_id, const RawSnapshot& raw) const {
+  auto files = raw.files;
+  std::sort(files.begin(), files.end(), [](const auto& a, const auto& b) {
+    return std::tie(a.sequence_number, a.key) < std::tie(b.sequence_number, b.key);
+  });
+  Rows live, expected;
+  for (const auto& file : files) {
+    auto rows = contents_.find(file.key);
+    if (rows == contents_.end()) return fmt::format("{} is nobody's data file", file.key);
+    live.insert(live.end(), rows->second.begin(), rows->second.end());
+  }
+  for (const Placed& placed : states_.at(snapshot_id).placed) expected.push_back(placed.row);
+  const Rows got = Visible(live), want = Visible(expected);
+  if (got != want) {
+    return fmt::format("rows differ from the order of writes: has{}, wanted{}", Text(got),
+                       Text(want));
+  }
+  return raw.index ? CheckIndex(expected, *raw.index) : "";
+}
+
+}  // namespace timelake::sim

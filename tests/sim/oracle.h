@@ -1,0 +1,64 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "sim/raw_table.h"
+
+namespace timelake::sim {
+
+// What the table must hold, from what callers asked for and the order in which it became real.
+// Knows nothing of versions and files' fates.
+class Oracle {
+ public:
+  explicit Oracle(bool dedup) : dedup_(dedup) {}
+
+  void AddFile(const std::string& key, std::vector<Row> rows) { contents_[key] = std::move(rows); }
+
+  // What a call wants to change.
+  struct Change {
+    std::vector<std::string> added;    // data files
+    std::vector<std::string> removed;  // of a foreign delete
+    std::string batch_id;
+  };
+  void Follow(int64_t snapshot_id, std::optional<int64_t> parent, const Change& change);
+
+  bool knows(int64_t snapshot_id) const { return states_.contains(snapshot_id); }
+  int64_t added_rows(int64_t snapshot_id) const { return states_.at(snapshot_id).added_rows; }
+
+  // Whether `head` or a snapshot before it carries the id, expired ones included.
+  bool Carries(std::optional<int64_t> head, const std::string& batch_id) const;
+  // All ids of `head` and before.
+  std::set<std::string> BatchIds(std::optional<int64_t> head) const;
+
+  // "" when the live files hold exactly the rows that they must, in the order that decides between
+  // two of one series and time, and the index (if any) each series' newest.
+  std::string Check(int64_t snapshot_id, const RawSnapshot& raw) const;
+
+ private:
+  using Rows = std::vector<Row>;
+  struct Placed {
+    Row row;
+    std::string file;
+  };
+  struct State {
+    std::optional<int64_t> parent;
+    std::string batch_id;
+    int64_t added_rows = 0;
+    std::vector<Placed> placed;  // in the order of writes
+  };
+
+  Rows Visible(const Rows& in_order) const;
+  std::string CheckIndex(const Rows& in_order, const std::map<int64_t, Row>& index) const;
+
+  const bool dedup_;
+  std::map<std::string, Rows> contents_;  // of all data files ever
+  std::map<int64_t, State> states_;       // of all real snapshots ever
+};
+
+}  // namespace timelake::sim

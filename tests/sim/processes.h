@@ -1,0 +1,37 @@
+#pragma once
+
+#include "sim/process.h"
+
+namespace timelake::sim {
+
+// One turn of a process of each kind.
+
+// Appends one or two rows, with or without a batch id; an append whose outcome its caller was not
+// told, or that failed, is mostly repeated under its id.
+void WriterTurn(Process& process);
+
+// Expires snapshots and frees versions.
+void MaintainerTurn(Process& process);
+
+// Loads and reads all files that the version names, slowly. May only fail once the version has
+// been replaced for the age.
+void ReaderTurn(Process& process);
+
+// Tags the head, or makes an ancestor or tag current again.
+void RollerTurn(Process& process);
+
+// Drops the table and creates it again.
+void DropperTurn(Process& process);
+
+// Creates the table if nobody has.
+void CreatorTurn(Process& process);
+
+// Steps of the above that the end of a run uses, too.
+Outcome Append(Process& process, const std::vector<Row>& rows, const std::string& batch_id);
+Status Create(Process& process);
+// LoadNewest, with the promise that it is not older than what was newest when it began.
+Result<table::Version> Load(Process& process);
+void Expire(Process& process);
+void Free(Process& process);
+
+}  // namespace timelake::sim

@@ -1,0 +1,81 @@
+#include "sim/raw_table.h"
+
+#include <arrow/api.h>
+#include <arrow/io/memory.h>
+#include <parquet/arrow/reader.h>
+
+#include "iceberg/manifest.h"
+#include "table/contract.h"
+
+namespace timelake::sim {
+namespace {
+
+std::string_view View(const arrow::Buffer& buffer) {
+  return {reinterpret_cast<const char*>(buffer.data()), static_cast<size_t>(buffer.size())};
+}
+
+}  // namespace
+
+Result<std::shared_ptr<arrow::Buffer>> RawTable::Bytes(const std::string& key) const {
+  auto object = disk_->Find(key);
+  if (!object) return NotFound("{} is missing", key);
+  return object->bytes;
+}
+
+Result<std::map<int64_t, Row>> RawTable::ReadIndex(const std::string& key) const {
+  TL_ASSIGN_OR_RAISE(auto bytes, Bytes(key));
+  TL_ASSIGN_OR_RAISE(auto reader,
+                     parquet::arrow::OpenFile(std::make_shared<arrow::io::BufferReader>(bytes),
+                                              arrow::default_memory_pool()));
+  reader->set_use_threads(false);
+  TL_ASSIGN_OR_RAISE(std::shared_ptr<arrow::Table> table, reader->ReadTable());
+  TL_ASSIGN_OR_RAISE(auto batch, table->CombineChunksToBatch());
+  const auto values = [&](const char* name) {
+    return std::static_pointer_cast<arrow::Int64Array>(batch->GetColumnByName(name));
+  };
+  const auto times =
+      std::static_pointer_cast<arrow::TimestampArray>(batch->GetColumnByName("time"));
+  const auto series = values("series"), value = values("value");
+  std::map<int64_t, Row> rows;
+  for (int64_t i = 0; i < batch->num_rows(); ++i) {
+    const Row row{series->Value(i), (times->Value(i) - kFirstTimeUs) / kTimeStepUs,
+                  value->Value(i)};
+    if (!rows.emplace(row.series, row).second) {
+      return Corrupt("{} holds series {} twice", key, row.series);
+    }
+  }
+  return rows;
+}
+
+Result<std::shared_ptr<const RawSnapshot>> RawTable::Read(const iceberg::Snapshot& snapshot) {
+  auto& known = known_[snapshot.manifest_list];
+  if (known) return known;
+  auto raw = std::make_shared<RawSnapshot>();
+  TL_ASSIGN_OR_RAISE(const std::string list_key, store::KeyOf(*disk_, snapshot.manifest_list));
+  raw->keys.insert(list_key);
+  TL_ASSIGN_OR_RAISE(auto list, Bytes(list_key));
+  TL_ASSIGN_OR_RAISE(auto rows, iceberg::ReadManifestList(View(*list), list_key));
+  for (const auto& row : rows) {
+    TL_ASSIGN_OR_RAISE(const std::string key, store::KeyOf(*disk_, row.manifest_path));
+    raw->keys.insert(key);
+    TL_ASSIGN_OR_RAISE(auto bytes, Bytes(key));
+    TL_ASSIGN_OR_RAISE(auto manifest, iceberg::ReadManifest(View(*bytes), key));
+    iceberg::Inherit(row, &manifest.entries);
+    for (const auto& entry : manifest.entries) {
+      if (entry.status == iceberg::EntryStatus::kDeleted) continue;
+      TL_ASSIGN_OR_RAISE(std::string file, store::KeyOf(*disk_, entry.file.file_path));
+      if (!entry.sequence_number) return Corrupt("{}: no sequence number in {}", file, key);
+      TL_RETURN_NOT_OK(Bytes(file).status());
+      raw->keys.insert(file);
+      raw->files.push_back({std::move(file), *entry.sequence_number});
+    }
+  }
+  if (auto it = snapshot.summary.find(table::kLastValueIndex); it != snapshot.summary.end()) {
+    TL_ASSIGN_OR_RAISE(const std::string key, store::KeyOf(*disk_, it->second));
+    raw->keys.insert(key);
+    TL_ASSIGN_OR_RAISE(raw->index, ReadIndex(key));
+  }
+  return known = raw;
+}
+
+}  // namespace timelake::sim

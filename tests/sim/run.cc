@@ -1,0 +1,147 @@
+#include "sim/run.h"
+
+#include "sim/foreign.h"
+#include "sim/mishaps.h"
+#include "sim/processes.h"
+
+namespace timelake::sim {
+namespace {
+
+using Turn = std::function<void(Process&)>;
+
+constexpr int64_t kLongestWaitUs = 24'000'000;
+
+class Simulation {
+ public:
+  Simulation(const Config& config, bool keep_trace)
+      : scene_(config, keep_trace), mishaps_(&scene_, &processes_) {}
+
+  RunReport Run();
+
+ private:
+  Process& Add(const std::string& name);
+  void Spawn(const std::string& kind, int count, const Turn& turn);
+  void SpawnAll();
+  void Body(Process& process, const Turn& turn, uint64_t turns);
+  void Quiet();
+  bool failed() const { return !scene_.world.failure().empty(); }
+
+  Scene scene_;
+  std::vector<std::unique_ptr<Process>> processes_;
+  Mishaps mishaps_;
+};
+
+Process& Simulation::Add(const std::string& name) {
+  auto& process =
+      processes_.emplace_back(std::make_unique<Process>(&scene_, name, scene_.random->Next64()));
+  if (scene_.config.wrong_clocks && name != "end") {
+    const int64_t minutes = static_cast<int64_t>(scene_.random->Below(21)) - 10;
+    process->clock().set_wall_offset_us(minutes * 60'000'000);
+  }
+  return *process;
+}
+
+void Simulation::Body(Process& process, const Turn& turn, uint64_t turns) {
+  for (uint64_t i = 0; i < turns; ++i) {
+    if (process.Maybe(0.15)) process.Restart();
+    turn(process);
+    constexpr uint64_t kPauses[] = {0, 0, 2, 6};
+    for (uint64_t pause = kPauses[process.Below(4)]; pause > 0; --pause) {
+      scene_.scheduler.Yield();
+    }
+  }
+}
+
+void Simulation::Spawn(const std::string& kind, int count, const Turn& turn) {
+  for (int i = 0; i < count; ++i) {
+    Process& process = Add(kind + std::to_string(processes_.size()));
+    const uint64_t turns = 2 + process.Below(5);
+    scene_.scheduler.Spawn(process.name(),
+                           [this, &process, turn, turns] { Body(process, turn, turns); });
+  }
+}
+
+void Simulation::SpawnAll() {
+  const Config& config = scene_.config;
+  if (config.racing_creates && scene_.world.newest() == 0) Spawn("N", 2, CreatorTurn);
+  Spawn("W", config.writers, WriterTurn);
+  Spawn("M", config.maintainers, MaintainerTurn);
+  Spawn("R", config.readers, ReaderTurn);
+  Spawn("B", config.rollers, RollerTurn);
+  Spawn("D", config.droppers, DropperTurn);
+  for (int i = 0; i < config.foreigners; ++i) {
+    Process& process = Add("F" + std::to_string(processes_.size()));
+    auto foreign = std::make_shared<Foreign>(&process);
+    scene_.scheduler.Spawn(process.name(), [this, &process, foreign] {
+      Body(
+          process, [foreign](Process&) { foreign->Turn(); }, 2 + process.Below(5));
+    });
+  }
+}
+
+// Everybody has gone, nothing fails: a new process finds the newest version, can append, and leaves
+// one version after the age.
+void Simulation::Quiet() {
+  World& world = scene_.world;
+  const Config& config = scene_.config;
+  Scheduler& scheduler = scene_.scheduler;
+  if (world.newest() == 0) return;
+  Process& end = Add("end");
+  const auto wait = [&] { scheduler.Advance(10 * kAgeUs); };
+  if (world.dropped()) {
+    const Status created = Create(end);
+    if (!created.ok()) return world.Fail("last create: " + created.ToString());
+  }
+  auto loaded = Load(end);
+  if (!loaded.ok()) return world.Fail("last load: " + loaded.status().ToString());
+  if (config.last_append && Append(end, {{0, 0, world.NextValue()}}, "") != Outcome::kOk) {
+    return world.Fail("the last append did not succeed");
+  }
+  wait();
+  if (config.last_expiry) Expire(end);
+  for (int i = 0; i < 2 && !failed(); ++i) {
+    wait();
+    Free(end);
+  }
+  if (failed()) return;
+  if (world.hint() != world.newest()) return world.Fail("the hint is behind after maintenance");
+  world.CheckBatchIds(end.env());
+  // The foreign writer prunes by rules of its own, and a disk may bring back what was deleted.
+  if (config.foreign || config.power_loss) return;
+  if (world.present().size() > 1) {
+    return world.Fail(
+        fmt::format("freeing is stuck: {} versions are left", world.present().size()));
+  }
+  world.CheckNoLeak();
+}
+
+RunReport Simulation::Run() {
+  if (!scene_.config.racing_creates) {
+    const Status created = Create(Add("new"));
+    if (!created.ok()) scene_.world.Fail("first create: " + created.ToString());
+  }
+  do {
+    if (mishaps_.power_was_lost()) mishaps_.LosePower();
+    if (failed()) break;
+    SpawnAll();
+    scene_.scheduler.Run(mishaps_.Hooks());
+  } while (mishaps_.power_was_lost() && !failed());
+  if (!failed()) mishaps_.Calm();
+  if (!failed()) Quiet();
+  for (const auto& process : processes_) {
+    if (process->clock().longest_sleep_us() > kLongestWaitUs) {
+      scene_.world.Fail(fmt::format("{} waits for {} s between two attempts", process->name(),
+                                    process->clock().longest_sleep_us() / 1'000'000));
+    }
+  }
+  if (!failed()) scene_.world.CheckEnd();
+  return {scene_.world.failure(), scene_.trace.hash(), scene_.trace.lines(), scene_.world.counts()};
+}
+
+}  // namespace
+
+RunReport Run(const Config& config, bool keep_trace) {
+  return Simulation(config, keep_trace).Run();
+}
+
+}  // namespace timelake::sim
