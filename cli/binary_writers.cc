@@ -1,3 +1,4 @@
+#include <string>
 #include <utility>
 
 #include <arrow/ipc/writer.h>
@@ -9,11 +10,16 @@
 namespace timelake::cli {
 namespace {
 
+Status OneOnly(bool first) {
+  return first ? Status::OK() : Status::Invalid("this format holds one result, and there are more");
+}
+
 class ArrowWriter : public ResultWriter {
  public:
   explicit ArrowWriter(std::shared_ptr<ResultStream> stream) : stream_(std::move(stream)) {}
 
   Status Begin(const std::shared_ptr<arrow::Schema>& schema) override {
+    ARROW_RETURN_NOT_OK(OneOnly(writer_ == nullptr));
     return arrow::ipc::MakeStreamWriter(stream_, schema).Value(&writer_);
   }
   Status Write(const std::shared_ptr<arrow::RecordBatch>& batch) override {
@@ -31,13 +37,20 @@ class ParquetWriter : public ResultWriter {
   explicit ParquetWriter(std::shared_ptr<ResultStream> stream) : stream_(std::move(stream)) {}
 
   Status Begin(const std::shared_ptr<arrow::Schema>& schema) override {
+    ARROW_RETURN_NOT_OK(OneOnly(writer_ == nullptr));
     auto properties =
         parquet::WriterProperties::Builder().compression(parquet::Compression::ZSTD)->build();
     // The Arrow schema in the file keeps what Parquet has no type for, e.g. time zones.
     auto arrow_properties = parquet::ArrowWriterProperties::Builder().store_schema()->build();
-    return parquet::arrow::FileWriter::Open(*schema, arrow::default_memory_pool(), stream_,
-                                            std::move(properties), std::move(arrow_properties))
-        .Value(&writer_);
+    auto writer =
+        parquet::arrow::FileWriter::Open(*schema, arrow::default_memory_pool(), stream_,
+                                         std::move(properties), std::move(arrow_properties));
+    if (!writer.ok()) {
+      const std::string why = writer.status().message();
+      return writer.status().WithMessage("a Parquet file cannot hold this result: ", why);
+    }
+    writer_ = *std::move(writer);
+    return Status::OK();
   }
   Status Write(const std::shared_ptr<arrow::RecordBatch>& batch) override {
     return writer_->WriteRecordBatch(*batch);

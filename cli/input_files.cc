@@ -17,7 +17,7 @@
 namespace timelake::cli {
 namespace {
 
-constexpr size_t kPiece = 256 * 1024;
+constexpr size_t kPiece = size_t{256} * 1024;
 constexpr std::string_view kStdinName = "standard input";
 
 class FileDescriptor {

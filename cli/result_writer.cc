@@ -47,24 +47,17 @@ std::unique_ptr<ResultWriter> MakeResultWriter(OutputFormat format,
   return std::make_unique<NoWriter>();
 }
 
-Result<int64_t> WriteResult(arrow::RecordBatchReader* reader, ResultWriter* writer,
-                            bool omit_if_empty) {
+Result<int64_t> WriteResult(arrow::RecordBatchReader* reader, ResultWriter* writer) {
+  ARROW_RETURN_NOT_OK(writer->Begin(reader->schema()));
   int64_t rows = 0;
-  bool begun = false;
-  const auto begin = [&] {
-    return std::exchange(begun, true) ? Status::OK() : writer->Begin(reader->schema());
-  };
   while (true) {
     if (Stopping()) return Status::Cancelled("interrupted");
     ARROW_ASSIGN_OR_RAISE(const auto batch, reader->Next());
     if (batch == nullptr) break;
     if (batch->num_rows() == 0) continue;
-    ARROW_RETURN_NOT_OK(begin());
     ARROW_RETURN_NOT_OK(writer->Write(batch));
     rows += batch->num_rows();
   }
-  if (rows == 0 && omit_if_empty) return rows;
-  ARROW_RETURN_NOT_OK(begin());
   ARROW_RETURN_NOT_OK(writer->End());
   return rows;
 }

@@ -37,9 +37,8 @@ std::unique_ptr<ResultWriter> MakeResultWriter(OutputFormat format,
                                                std::shared_ptr<ResultStream> stream);
 
 // Writes all batches of `reader` as one result and returns the number of rows. Stops between
-// batches when we were asked to. `omit_if_empty`: a result without rows is not written at all.
-Result<int64_t> WriteResult(arrow::RecordBatchReader* reader, ResultWriter* writer,
-                            bool omit_if_empty = false);
+// batches when we were asked to.
+Result<int64_t> WriteResult(arrow::RecordBatchReader* reader, ResultWriter* writer);
 
 // One per format, used by MakeResultWriter.
 std::unique_ptr<ResultWriter> MakeTableWriter(std::shared_ptr<ResultStream> stream);

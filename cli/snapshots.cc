@@ -48,6 +48,7 @@ std::string SummaryCount(const SnapshotInfo& snapshot, const char* key, const ch
 
 std::string ToText(const std::vector<SnapshotInfo>& snapshots) {
   std::vector<std::vector<std::string>> rows;
+  rows.reserve(snapshots.size());
   for (const SnapshotInfo& snapshot : snapshots) {
     rows.push_back({fmt::format("{}", snapshot.snapshot_id), UtcFromMillis(snapshot.timestamp_ms),
                     snapshot.operation, SummaryCount(snapshot, "added-records", "+"),

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include <arrow/record_batch.h>
+#include <arrow/type.h>
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
@@ -44,16 +45,26 @@ void SayTime(int64_t rows, double seconds, OutputFormat format) {
   Say("note", fmt::format("{} in {}", Counted(rows, "row"), Seconds(seconds)));
 }
 
+// What DuckDB returns for a statement without a result of its own.
+bool IsTally(const arrow::Schema& schema) {
+  if (schema.num_fields() != 1) return false;
+  const std::string& name = schema.field(0)->name();
+  return name == "Count" || name == "Success";
+}
+
 Status RunStatement(Session* session, const std::string& statement, const Params& params,
                     OutputFormat format, ResultWriter* writer) {
   using Clock = std::chrono::steady_clock;
   const auto start = Clock::now();
   if (Stopping()) return Status::Cancelled("interrupted");
   ARROW_ASSIGN_OR_RAISE(auto reader, session->Sql(statement, ParamsFor(statement, params)));
-  const bool is_query = IsQuery(statement);
-  ARROW_ASSIGN_OR_RAISE(const int64_t rows, WriteResult(reader.get(), writer, !is_query));
+  if (!IsQuery(statement) && IsTally(*reader->schema())) {
+    const auto nowhere = MakeResultWriter(OutputFormat::kNone, nullptr);
+    return WriteResult(reader.get(), nowhere.get()).status();
+  }
+  ARROW_ASSIGN_OR_RAISE(const int64_t rows, WriteResult(reader.get(), writer));
   const std::chrono::duration<double> elapsed = Clock::now() - start;
-  if (is_query) SayTime(rows, elapsed.count(), format);
+  SayTime(rows, elapsed.count(), format);
   return Status::OK();
 }
 

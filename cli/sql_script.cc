@@ -144,10 +144,13 @@ Params ParamsFor(std::string_view statement, const Params& params) {
 }
 
 Status CheckParamsUsed(const std::vector<std::string>& statements, const Params& params) {
-  for (const auto& [name, value] : params.named) {
-    const bool used = std::any_of(statements.begin(), statements.end(),
-                                  [&](const auto& statement) { return Mentions(statement, name); });
-    if (!used) return UsageError(fmt::format("--param: no statement has a parameter ${}", name));
+  for (const auto& param : params.named) {
+    const bool used = std::any_of(statements.begin(), statements.end(), [&](const auto& statement) {
+      return Mentions(statement, param.first);
+    });
+    if (!used) {
+      return UsageError(fmt::format("--param: no statement has a parameter ${}", param.first));
+    }
   }
   return Status::OK();
 }

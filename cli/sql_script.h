@@ -14,8 +14,8 @@ namespace timelake::cli {
 // The statements of `text`; DuckDB's parser is asked only when there may be more than one.
 Result<std::vector<std::string>> SplitScript(std::string_view text);
 
-// Whether the statement is there for its result, even one without rows (SELECT, SHOW, ...), and not
-// for its effect (SET, CREATE, ...).
+// Whether the statement is there for its result (SELECT, SHOW, ...) and not for its effect (SET,
+// CREATE, ...).
 bool IsQuery(std::string_view statement);
 
 // "name=value" (an integer, a number, true, false, else text) or "name:=<JSON>" (null, "text",

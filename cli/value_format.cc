@@ -315,8 +315,8 @@ Formatter MakeNumber(const std::shared_ptr<arrow::Array>& array, TextStyle style
 Formatter MakeExtension(const std::shared_ptr<arrow::Array>& array, TextStyle style) {
   const auto& type = static_cast<const arrow::ExtensionType&>(*array->type());
   const auto storage = static_cast<const arrow::ExtensionArray&>(*array).storage();
-  return type.extension_name() == "arrow.uuid" ? Uuid(storage, style)
-                                               : MakeFormatter(storage, style);
+  if (type.extension_name() == "arrow.uuid") return Uuid(storage, style);
+  return MakeFormatter(storage, style);
 }
 
 }  // namespace

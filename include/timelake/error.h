@@ -7,10 +7,10 @@
 
 namespace timelake {
 
-// Why a call failed, closed list. Carried as the detail of an arrow::Status; `KindOf` reads it back.
-// `kConflict` and `kCommitUnknown` differ in what is known: after a conflict the commit is certainly
-// not in the table, after "commit unknown" it may be (nothing was deleted; look before retrying, or
-// retry with the same batch id).
+// Why a call failed, closed list. Carried as the detail of an arrow::Status; `KindOf` reads it
+// back. `kConflict` and `kCommitUnknown` differ in what is known: after a conflict the commit is
+// certainly not in the table, after "commit unknown" it may be (nothing was deleted; look before
+// retrying, or retry with the same batch id).
 enum class ErrorKind {
   kInvalidArgument,  // the caller's input or setting is wrong
   kNotFound,         // no such table, namespace, snapshot or file

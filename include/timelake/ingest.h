@@ -18,24 +18,26 @@ namespace timelake {
 enum class FileFormat { kAuto, kParquet, kCsv, kTsv };
 
 struct ReadFilesOptions {
-  FileFormat format = FileFormat::kAuto;  // by suffix (.parquet .csv .tsv, each also .gz) and magic bytes
-  // Spellings of NULL besides the empty field. Default: NA, N/A, null, NULL, Null, in columns that are
-  // not text (there only an unquoted empty field is NULL). A list given here holds for all columns.
+  FileFormat format =
+      FileFormat::kAuto;  // by suffix (.parquet .csv .tsv, each also .gz) and magic bytes
+  // Spellings of NULL besides the empty field. Default: NA, N/A, null, NULL, Null, in columns that
+  // are not text (there only an unquoted empty field is NULL). A list given here holds for all
+  // columns.
   std::optional<std::vector<std::string>> null_values;
-  std::string delimiter;                  // empty: ',' for CSV, tab for TSV
+  std::string delimiter;  // empty: ',' for CSV, tab for TSV
 };
 
 struct ImportOptions {
   ReadFilesOptions read;
-  AppendOptions append;                    // batch_id: "-<number>" is added when there are several commits
-  int64_t rows_per_commit = 10'000'000;    // 0: one commit per file
+  AppendOptions append;  // batch_id: "-<number>" is added when there are several commits
+  int64_t rows_per_commit = 10'000'000;  // 0: one commit per file
   std::function<void(int64_t rows, int64_t bytes_done, int64_t bytes_total)> progress;
 };
 
 struct ImportResult {
   int64_t rows = 0;
   int64_t skipped = 0;
-  int64_t files = 0;    // data files
+  int64_t files = 0;  // data files
   int64_t bytes = 0;
   int64_t commits = 0;
   int64_t duplicates = 0;  // commits whose batch id was known
@@ -51,15 +53,15 @@ arrow::Result<std::vector<std::string>> ExpandFiles(const std::vector<std::strin
 arrow::Result<std::shared_ptr<arrow::Schema>> InferSchema(const std::string& path,
                                                           const ReadFilesOptions& options = {});
 
-// Appends files to a table, types as the table declares. A value that does not fit -> kInvalidArgument
-// naming file, line, column and text; nothing of that file is committed. `committed`, if given, says
-// what earlier commits of the same call hold, also after an error.
+// Appends files to a table, types as the table declares. A value that does not fit ->
+// kInvalidArgument naming file, line, column and text; nothing of that file is committed.
+// `committed`, if given, says what earlier commits of the same call hold, also after an error.
 arrow::Result<ImportResult> ImportFiles(Table& table, const std::vector<std::string>& files,
                                         const ImportOptions& options = {},
                                         ImportResult* committed = nullptr);
 
-// Creates the table from the first file's schema, then ImportFiles. A failure before anything was committed drops the
-// just created table.
+// Creates the table from the first file's schema, then ImportFiles. A failure before anything was
+// committed drops the just created table.
 arrow::Result<ImportResult> CreateAndImport(Lake& lake, std::string_view name,
                                             const std::vector<std::string>& files,
                                             const TableOptions& table_options,

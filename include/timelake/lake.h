@@ -26,8 +26,9 @@ class LakeImpl;
 // A warehouse: a folder or bucket prefix of namespaces of tables. Cheap to copy; thread-safe.
 class Lake {
  public:
-  // `location`: a path ("~" is expanded) or URI: file://, memory://. Does no I/O: a folder that does not
-  // exist yet is made by the first create. Unknown scheme, storage option or setting -> kInvalidArgument.
+  // `location`: a path ("~" is expanded) or URI: file://, memory://. Does no I/O: a folder that
+  // does not exist yet is made by the first create. Unknown scheme, storage option or setting ->
+  // kInvalidArgument.
   static arrow::Result<Lake> Open(std::string_view location, const LakeOptions& options = {});
 
   explicit Lake(std::shared_ptr<detail::LakeImpl> impl);
@@ -63,8 +64,8 @@ class Lake {
 struct SettingInfo {
   std::string name;
   std::string default_value;
-  std::string levels;       // "create", "table", "session", "call", comma-separated
-  std::string accepted;     // e.g. "a duration", "1 .. 2147483647", "zstd, lz4, ..."
+  std::string levels;    // "create", "table", "session", "call", comma-separated
+  std::string accepted;  // e.g. "a duration", "1 .. 2147483647", "zstd, lz4, ..."
   std::string description;
 };
 std::vector<SettingInfo> AllSettings();

@@ -12,8 +12,8 @@ namespace timelake {
 
 enum class LogLevel { kDebug, kInfo, kWarning };
 
-// What a library that never prints tells instead. Both callbacks may be called from any thread, also
-// from several at once, and must not call back into the library.
+// What a library that never prints tells instead. Both callbacks may be called from any thread,
+// also from several at once, and must not call back into the library.
 struct Observer {
   // Retries, rebases, index misses, repairs of the version hint: one line, no newline.
   std::function<void(LogLevel, const std::string& message)> log;
@@ -33,14 +33,16 @@ enum class Chunk { kHour, kDay, kMonth };
 
 // The contract of a new table. Names are exact column names of the schema.
 struct TableOptions {
-  // Timestamp column that rows are ordered and partitioned by; made required. Empty: a plain table without partitions, index or dedup.
+  // Timestamp column that rows are ordered and partitioned by; made required. Empty: a plain table
+  // without partitions, index or dedup.
   std::string time_column;
   std::vector<std::string> series_key;  // columns that identify a series; may be nullable
   Chunk chunk = Chunk::kDay;            // one partition per hour, day or month (UTC)
-  std::optional<bool> dedup;            // one row per (series, time); default: true with a series key
-  std::string retention;                // duration, e.g. "90d"; empty: for ever
-  bool ingest_time = false;             // adds a required column `_ingest_ts`, filled on append
-  std::map<std::string, std::string> properties;  // settings of table level, or foreign properties with a dot
+  std::optional<bool> dedup;  // one row per (series, time); default: true with a series key
+  std::string retention;      // duration, e.g. "90d"; empty: for ever
+  bool ingest_time = false;   // adds a required column `_ingest_ts`, filled on append
+  std::map<std::string, std::string>
+      properties;  // settings of table level, or foreign properties with a dot
   bool if_not_exists = false;
 };
 
@@ -60,15 +62,16 @@ struct AppendOptions {
 };
 
 struct AppendResult {
-  int64_t rows = 0;       // rows committed (of the first append, when `duplicate`)
-  int64_t skipped = 0;    // rows dropped by `on_future = skip`
-  int64_t files = 0;      // data files committed
-  int64_t bytes = 0;      // their size
-  int64_t version = 0;    // metadata version that holds the rows; unchanged when nothing was committed
+  int64_t rows = 0;     // rows committed (of the first append, when `duplicate`)
+  int64_t skipped = 0;  // rows dropped by `on_future = skip`
+  int64_t files = 0;    // data files committed
+  int64_t bytes = 0;    // their size
+  int64_t version =
+      0;  // metadata version that holds the rows; unchanged when nothing was committed
   int64_t snapshot_id = 0;
-  int attempts = 0;       // commit attempts; 0 when nothing was committed
-  bool duplicate = false; // the batch id was known: nothing was written
-  double commit_ms = 0;   // time from the first attempt to the acknowledgement
+  int attempts = 0;        // commit attempts; 0 when nothing was committed
+  bool duplicate = false;  // the batch id was known: nothing was written
+  double commit_ms = 0;    // time from the first attempt to the acknowledgement
 };
 
 }  // namespace timelake

@@ -19,24 +19,26 @@ struct TableInfo {
   std::string location;  // URI
   int64_t version = 0;
   std::string table_uuid;
-  std::string format_version;            // `timelake.format-version`
-  std::string time_column;               // empty for a plain table
+  std::string format_version;  // `timelake.format-version`
+  std::string time_column;     // empty for a plain table
   std::vector<std::string> series_key;
-  std::string chunk;                     // "hour", "day", "month"; empty for a plain table
+  std::string chunk;  // "hour", "day", "month"; empty for a plain table
   bool dedup = false;
-  std::string ingest_time_column;        // empty: none
+  std::string ingest_time_column;  // empty: none
   std::optional<int64_t> retention_us;
-  int64_t rows = 0;                      // before dedup on read and deletes
+  int64_t rows = 0;  // before dedup on read and deletes
   int64_t files = 0;
   int64_t bytes = 0;
   int64_t delete_files = 0;
   int64_t snapshots = 0;
   int64_t manifests = 0;
-  std::string last_value_index;          // URI; empty: none
-  int64_t batch_id_horizon_ms = 0;       // batch ids committed since then are certainly known; 0: all of them
-  std::vector<std::string> foreign_snapshots;  // replace snapshots by unknown engines, "id (engine)"
-  bool shared = false;                   // other engines write here (docs/commit-protocol.md)
-  int64_t hint_version = 0;              // what version-hint.text names; 0: absent or garbage
+  std::string last_value_index;  // URI; empty: none
+  int64_t batch_id_horizon_ms =
+      0;  // batch ids committed since then are certainly known; 0: all of them
+  std::vector<std::string>
+      foreign_snapshots;     // replace snapshots by unknown engines, "id (engine)"
+  bool shared = false;       // other engines write here (docs/commit-protocol.md)
+  int64_t hint_version = 0;  // what version-hint.text names; 0: absent or garbage
   std::map<std::string, std::string> properties;  // as stored, settings and foreign ones
 };
 
@@ -51,9 +53,9 @@ struct SnapshotInfo {
 };
 
 struct FileInfo {
-  std::string path;          // URI
-  std::string content;       // data, position-deletes, equality-deletes
-  std::string partition;     // "time_day=2026-01-03", empty when unpartitioned
+  std::string path;       // URI
+  std::string content;    // data, position-deletes, equality-deletes
+  std::string partition;  // "time_day=2026-01-03", empty when unpartitioned
   int64_t rows = 0;
   int64_t bytes = 0;
   int64_t sequence_number = 0;
@@ -80,9 +82,9 @@ class Table {
 
   // Writes all rows of `reader` as one commit, all or nothing. Columns are aligned by exact name:
   // a missing nullable column is null; an extra column, a missing key or time column, a value that
-  // does not fit its column, NULL or NaN time, NaN in the key -> kInvalidArgument, naming the column,
-  // the row and the value; nothing is committed. kConflict: nothing was committed. kCommitUnknown:
-  // it may have been; nothing was deleted; retry with the same batch id.
+  // does not fit its column, NULL or NaN time, NaN in the key -> kInvalidArgument, naming the
+  // column, the row and the value; nothing is committed. kConflict: nothing was committed.
+  // kCommitUnknown: it may have been; nothing was deleted; retry with the same batch id.
   arrow::Result<AppendResult> Append(arrow::RecordBatchReader* reader,
                                      const AppendOptions& options = {});
   arrow::Result<AppendResult> Append(const std::shared_ptr<arrow::RecordBatch>& batch,
@@ -100,10 +102,9 @@ class Table {
   arrow::Result<int64_t> Refresh();
 
   // Sets (value) or removes (nullopt) properties in one commit without a snapshot. Names with or
-  // without "timelake.", with '-' or '_'. Unknown settings, values out of range and settings fixed at
-  // creation are refused with what is accepted.
-  arrow::Status SetProperties(
-      const std::map<std::string, std::optional<std::string>>& properties);
+  // without "timelake.", with '-' or '_'. Unknown settings, values out of range and settings fixed
+  // at creation are refused with what is accepted.
+  arrow::Status SetProperties(const std::map<std::string, std::optional<std::string>>& properties);
 
   // Makes an earlier snapshot current again; later snapshots stay until they expire. kNotFound if
   // the table does not hold it.

@@ -44,9 +44,10 @@ Status CheckWritable(const Handle& handle, const iceberg::TableMetadata& metadat
   }
   TL_ASSIGN_OR_RAISE(std::string recorded, store::KeyOf(*handle.env().store, metadata.location));
   if (recorded != handle.folder()) {
-    return Unsupported("table {} was moved: it records its location as {} but lies in {}; it can be "
-                       "read here, not written",
-                       handle.name(), metadata.location, handle.location());
+    return Unsupported(
+        "table {} was moved: it records its location as {} but lies in {}; it can be "
+        "read here, not written",
+        handle.name(), metadata.location, handle.location());
   }
   return Status::OK();
 }
@@ -75,8 +76,8 @@ class IndexExtender {
       TL_ASSIGN_OR_RAISE(rows, index::Merge(*older, newest_, schema_, contract));
     }
     TL_ASSIGN_OR_RAISE(auto bytes, index::Encode(rows, schema_));
-    const std::string key = fmt::format("{}/metadata/lvi-{}-{}.parquet", handle_.folder(), snapshot_id,
-                                        FormatUuid(NewUuidV4(*env.random)));
+    const std::string key = fmt::format("{}/metadata/lvi-{}-{}.parquet", handle_.folder(),
+                                        snapshot_id, FormatUuid(NewUuidV4(*env.random)));
     table::IndexObject object;
     object.uri = store::UriOf(*env.store, key);
     object.put = store::PutRequest{key, std::move(bytes)};

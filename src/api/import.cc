@@ -60,8 +60,8 @@ class FileSource {
     file->target_.table_name = target_.table_name + ", file " + path;
     file->schema_ = iceberg::ToArrow(target_.schema);
     TL_ASSIGN_OR_RAISE(file->input_, OpenInput(path));
-    TL_ASSIGN_OR_RAISE(auto aligner, write::Aligner::Make(file->target_, *file->input_->schema(),
-                                                          write_options_));
+    TL_ASSIGN_OR_RAISE(
+        auto aligner, write::Aligner::Make(file->target_, *file->input_->schema(), write_options_));
     file->aligner_.emplace(std::move(aligner));
     return file;
   }
@@ -90,7 +90,11 @@ class CommitReader : public arrow::RecordBatchReader {
  public:
   CommitReader(FileSource& source, std::deque<std::string>& pending, int64_t limit,
                const ImportOptions& options, std::shared_ptr<arrow::Schema> schema)
-      : source_(source), pending_(pending), limit_(limit), options_(options), schema_(std::move(schema)) {}
+      : source_(source),
+        pending_(pending),
+        limit_(limit),
+        options_(options),
+        schema_(std::move(schema)) {}
 
   void SetTotals(int64_t bytes_total) { bytes_total_ = bytes_total; }
   // Starts the next commit; false when nothing is left.
@@ -139,8 +143,8 @@ class CommitReader : public arrow::RecordBatchReader {
     return Status::OK();
   }
 
-  // A commit may end inside a file only when the whole file is known to fit: nothing of a bad file is
-  // committed.
+  // A commit may end inside a file only when the whole file is known to fit: nothing of a bad file
+  // is committed.
   Status Validate() {
     TL_ASSIGN_OR_RAISE(auto copy, source_.Open(path_));
     std::shared_ptr<arrow::RecordBatch> batch;
@@ -190,8 +194,9 @@ void Add(const AppendResult& one, ImportResult* total) {
 
 Status WithCommitted(const Status& status, const ImportResult& done) {
   if (done.commits == 0) return status;
-  return WithContext(status, fmt::format("after {} rows in {} {} were committed", HumanCount(done.rows),
-                                         done.commits, done.commits == 1 ? "commit" : "commits"));
+  return WithContext(status,
+                     fmt::format("after {} rows in {} {} were committed", HumanCount(done.rows),
+                                 done.commits, done.commits == 1 ? "commit" : "commits"));
 }
 
 arrow::Result<iceberg::Schema> SchemaOf(const std::string& path, const ReadFilesOptions& options) {
@@ -231,10 +236,10 @@ arrow::Result<ImportResult> ImportFiles(Table& table, const std::vector<std::str
   if (!version) {
     TL_ASSIGN_OR_RAISE(version, table::LoadNewest(handle));
   }
-  TL_ASSIGN_OR_RAISE(write::Target target,
-                     api::MakeTarget(handle, *version.metadata,
-                                     table.impl()->catalog->session_settings(),
-                                     options.append.settings));
+  TL_ASSIGN_OR_RAISE(
+      write::Target target,
+      api::MakeTarget(handle, *version.metadata, table.impl()->catalog->session_settings(),
+                      options.append.settings));
   std::deque<std::string> pending(files.begin(), files.end());
   int64_t bytes = 0;
   for (const auto& file : files) bytes += ingest::FileSize(file);
@@ -245,7 +250,8 @@ arrow::Result<ImportResult> ImportFiles(Table& table, const std::vector<std::str
   int64_t skipped = 0;
   for (int64_t number = 0; reader.NextCommit(); ++number) {
     AppendOptions append = options.append;
-    if (!append.batch_id.empty() && (number > 0 || files.size() > 1 || options.rows_per_commit == 0)) {
+    if (!append.batch_id.empty() &&
+        (number > 0 || files.size() > 1 || options.rows_per_commit == 0)) {
       append.batch_id += fmt::format("-{}", number);
     }
     auto one = table.Append(&reader, append);
@@ -266,7 +272,8 @@ arrow::Result<ImportResult> CreateAndImport(Lake& lake, std::string_view name,
   TL_ASSIGN_OR_RAISE(iceberg::Schema schema, SchemaOf(files[0], options.read));
   for (iceberg::Field& field : schema.fields) {
     // Days only: as a time column they are midnights.
-    const bool days = field.name == table_options.time_column && field.type.id == iceberg::TypeId::kDate;
+    const bool days =
+        field.name == table_options.time_column && field.type.id == iceberg::TypeId::kDate;
     if (days) field.type.id = iceberg::TypeId::kTimestamptz;
   }
   TL_ASSIGN_OR_RAISE(Table table, lake.CreateTable(name, iceberg::ToArrow(schema), table_options));

@@ -18,7 +18,8 @@ using table::Catalog;
 using table::TableName;
 
 arrow::Result<std::shared_ptr<store::ObjectStore>> MakeStore(const store::Location& location) {
-  if (location.scheme == "memory") return store::SharedMemoryStore(location.root.substr(0, location.root.find('/')));
+  if (location.scheme == "memory")
+    return store::SharedMemoryStore(location.root.substr(0, location.root.find('/')));
   return store::MakeLocalStore();
 }
 

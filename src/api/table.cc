@@ -77,14 +77,16 @@ std::string Table::DuckDbSql() const {
   if (folder.starts_with("file://")) folder = folder.substr(7);
   std::string quoted;
   for (char c : folder) quoted += c == '\'' ? std::string("''") : std::string(1, c);
-  std::string sql = fmt::format("INSTALL iceberg; LOAD iceberg;\nSELECT * FROM iceberg_scan('{}');", quoted);
+  std::string sql =
+      fmt::format("INSTALL iceberg; LOAD iceberg;\nSELECT * FROM iceberg_scan('{}');", quoted);
   const auto* head = iceberg::CurrentSnapshot(*impl_->handle->known().metadata);
   if (head == nullptr) return sql;
   auto index = head->summary.find(table::kLastValueIndex);
   if (index == head->summary.end()) return sql;
-  return sql + fmt::format("\n-- the newest row of every series at this version:\n"
-                           "SELECT * FROM read_parquet('{}');",
-                           index->second.starts_with("file://") ? index->second.substr(7) : index->second);
+  return sql + fmt::format(
+                   "\n-- the newest row of every series at this version:\n"
+                   "SELECT * FROM read_parquet('{}');",
+                   index->second.starts_with("file://") ? index->second.substr(7) : index->second);
 }
 
 }  // namespace timelake

@@ -1,8 +1,8 @@
 #include "ingest/csv_infer.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cctype>
+#include <charconv>
 
 #include <arrow/array.h>
 
@@ -36,8 +36,10 @@ bool IsInteger(std::string_view text) {
 bool IsReal(std::string_view text) {
   if (text == "NaN" || text == "nan" || text == "inf" || text == "-inf") return true;
   const std::string_view body = WithoutSign(text);
-  if (body.empty() || !(std::isdigit(static_cast<unsigned char>(body[0])) || body[0] == '.')) return false;
-  if (body.size() > 1 && body[0] == '0' && std::isdigit(static_cast<unsigned char>(body[1]))) return false;
+  if (body.empty() || !(std::isdigit(static_cast<unsigned char>(body[0])) || body[0] == '.'))
+    return false;
+  if (body.size() > 1 && body[0] == '0' && std::isdigit(static_cast<unsigned char>(body[1])))
+    return false;
   double value = 0;
   auto [end, error] = std::from_chars(text.begin(), text.end(), value);
   if (error != std::errc() || end != text.end()) return false;
@@ -83,7 +85,8 @@ Result<iceberg::Schema> InferCsv(sql::Engine& engine, const CsvSource& source,
     TL_ASSIGN_OR_RAISE(auto batch, reader->Next());
     if (!batch) break;
     for (size_t c = 0; c < columns.size(); ++c) {
-      const auto& text = static_cast<const arrow::StringArray&>(*batch->column(static_cast<int>(c)));
+      const auto& text =
+          static_cast<const arrow::StringArray&>(*batch->column(static_cast<int>(c)));
       for (int64_t i = 0; i < text.length(); ++i) {
         if (text.IsNull(i)) continue;
         const std::string_view value = Trim(text.GetView(i));

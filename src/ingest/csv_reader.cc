@@ -34,12 +34,14 @@ Status LineError(const CsvSource& source, const Status& status) {
                            match[2].str(), match[1].str());
   }
   if (text.find("nicode") != std::string::npos) {
-    return InvalidArgument("file {}, line {}: not UTF-8; convert the file first (iconv -f latin1 -t utf-8)",
-                           source.path, line);
+    return InvalidArgument(
+        "file {}, line {}: not UTF-8; convert the file first (iconv -f latin1 -t utf-8)",
+        source.path, line);
   }
   if (text.find("quote") != std::string::npos) {
-    return InvalidArgument("file {}, line {}: a quoted field is not closed or goes on after its quote",
-                           source.path, line);
+    return InvalidArgument(
+        "file {}, line {}: a quoted field is not closed or goes on after its quote", source.path,
+        line);
   }
   std::string first = text.substr(0, text.find("\n\n"));
   std::replace(first.begin(), first.end(), '\n', ' ');
@@ -59,7 +61,8 @@ class TextReader : public arrow::RecordBatchReader {
   Status ReadNext(std::shared_ptr<arrow::RecordBatch>* batch) override {
     Status status = base_->ReadNext(batch);
     if (!status.ok()) return LineError(source_, status);
-    if (*batch) *batch = arrow::RecordBatch::Make(schema_, (*batch)->num_rows(), (*batch)->columns());
+    if (*batch)
+      *batch = arrow::RecordBatch::Make(schema_, (*batch)->num_rows(), (*batch)->columns());
     return Status::OK();
   }
 
@@ -131,7 +134,8 @@ class TypedReader : public arrow::RecordBatchReader {
   }
 
   // Without the spellings of NULL; other than text columns also without blanks around the value.
-  Result<std::shared_ptr<arrow::Array>> Cleaned(const arrow::StringArray& text, bool is_text) const {
+  Result<std::shared_ptr<arrow::Array>> Cleaned(const arrow::StringArray& text,
+                                                bool is_text) const {
     arrow::StringBuilder builder;
     TL_RETURN_NOT_OK(builder.Reserve(text.length()));
     TL_RETURN_NOT_OK(builder.ReserveData(text.total_values_length()));
@@ -149,10 +153,12 @@ class TypedReader : public arrow::RecordBatchReader {
     return builder.Finish();
   }
 
-  Result<std::shared_ptr<arrow::Array>> Column(int index, const std::shared_ptr<arrow::Array>& array) {
+  Result<std::shared_ptr<arrow::Array>> Column(int index,
+                                               const std::shared_ptr<arrow::Array>& array) {
     Column_& column = columns_[static_cast<size_t>(index)];
     if (array->type_id() != arrow::Type::STRING) {
-      return InternalError("file {}: expected text, got {}", source_.path, array->type()->ToString());
+      return InternalError("file {}: expected text, got {}", source_.path,
+                           array->type()->ToString());
     }
     const auto& text = static_cast<const arrow::StringArray&>(*array);
     const bool is_text = !column.type || column.type->id == iceberg::TypeId::kString;

@@ -28,8 +28,8 @@ Result<std::shared_ptr<arrow::RecordBatchReader>> ReadCsvText(sql::Engine& engin
                                                               const CsvSource& source);
 
 // As ReadCsvText with the columns that `schema` knows converted to its types, each value exactly:
-// what does not fit is kInvalidArgument naming file, line, column and text. Columns it does not know stay text.
-// `table_name` is for messages. `note` gets one line about times without a zone.
+// what does not fit is kInvalidArgument naming file, line, column and text. Columns it does not
+// know stay text. `table_name` is for messages. `note` gets one line about times without a zone.
 Result<std::shared_ptr<arrow::RecordBatchReader>> ReadCsv(
     sql::Engine& engine, const CsvSource& source, const iceberg::Schema& schema,
     const ReadFilesOptions& options, const std::string& table_name,

@@ -73,7 +73,8 @@ Result<std::string> FirstRecord(const std::string& path, bool gzip) {
       if (scanner.pending()) record += c;
     }
   }
-  if (record.size() >= kMaxHeader) return InvalidArgument("file {}: no end of the header line", path);
+  if (record.size() >= kMaxHeader)
+    return InvalidArgument("file {}: no end of the header line", path);
   if (!scanner.pending()) return InvalidArgument("file {} has no header line", path);
   return record;
 }
@@ -84,14 +85,15 @@ Result<std::vector<std::string>> ReadHeader(const std::string& path, bool gzip, 
   TL_ASSIGN_OR_RAISE(std::string record, FirstRecord(path, gzip));
   if (record.starts_with("\xef\xbb\xbf")) record.erase(0, 3);
   if (!IsValidUtf8(record)) {
-    return InvalidArgument("file {}, line 1: not UTF-8; convert the file first (iconv -f latin1 -t utf-8)",
-                           path);
+    return InvalidArgument(
+        "file {}, line 1: not UTF-8; convert the file first (iconv -f latin1 -t utf-8)", path);
   }
   std::vector<std::string> names = SplitRecord(record, delimiter);
   std::set<std::string> seen;
   for (size_t i = 0; i < names.size(); ++i) {
     names[i] = std::string(Trim(names[i]));
-    if (names[i].empty()) return InvalidArgument("file {}, line 1: column {} has no name", path, i + 1);
+    if (names[i].empty())
+      return InvalidArgument("file {}, line 1: column {} has no name", path, i + 1);
     if (!seen.insert(names[i]).second) {
       return InvalidArgument("file {}, line 1: column {} occurs twice", path, Quote(names[i]));
     }

@@ -14,10 +14,12 @@ namespace fs = std::filesystem;
 arrow::Result<std::vector<std::string>> FilesOfFolder(const std::string& folder) {
   std::vector<std::string> files;
   std::error_code error;
-  for (fs::recursive_directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+  for (fs::recursive_directory_iterator it(folder, error), end; !error && it != end;
+       it.increment(error)) {
     const std::string name = it->path().filename().string();
     if (name.starts_with('.') || name.starts_with('_')) continue;  // as Hadoop's tools do
-    if (it->is_regular_file(error) && ingest::HasKnownSuffix(name)) files.push_back(it->path().string());
+    if (it->is_regular_file(error) && ingest::HasKnownSuffix(name))
+      files.push_back(it->path().string());
   }
   if (error) return IoError("folder {} cannot be read: {}", folder, error.message());
   if (files.empty()) {

@@ -17,8 +17,10 @@ struct Suffix {
   const char* text;
   FileFormat format;
 };
-constexpr Suffix kSuffixes[] = {{".parquet", FileFormat::kParquet}, {".pq", FileFormat::kParquet},
-                                {".csv", FileFormat::kCsv},         {".tsv", FileFormat::kTsv},
+constexpr Suffix kSuffixes[] = {{".parquet", FileFormat::kParquet},
+                                {".pq", FileFormat::kParquet},
+                                {".csv", FileFormat::kCsv},
+                                {".tsv", FileFormat::kTsv},
                                 {".tab", FileFormat::kTsv}};
 
 FileFormat BySuffix(const std::string& path) {
@@ -45,8 +47,10 @@ Result<FileKind> KindOfFile(const std::string& path, FileFormat asked) {
   kind.format = asked == FileFormat::kAuto ? BySuffix(path) : asked;
   if (kind.format == FileFormat::kAuto && magic == "PAR1") kind.format = FileFormat::kParquet;
   if (kind.format == FileFormat::kAuto) {
-    return InvalidArgument("file {}: its name does not say what it is; accepted are .parquet, .csv, .tsv "
-                           "(also .gz), or give the format", path);
+    return InvalidArgument(
+        "file {}: its name does not say what it is; accepted are .parquet, .csv, .tsv "
+        "(also .gz), or give the format",
+        path);
   }
   if (head->size() == 0) return InvalidArgument("file {} is empty", path);
   if (kind.format == FileFormat::kParquet && magic != "PAR1") {
@@ -56,7 +60,8 @@ Result<FileKind> KindOfFile(const std::string& path, FileFormat asked) {
 }
 
 Result<std::shared_ptr<arrow::io::InputStream>> OpenText(const std::string& path, bool gzip) {
-  TL_ASSIGN_OR_RAISE(std::shared_ptr<arrow::io::InputStream> file, arrow::io::ReadableFile::Open(path));
+  TL_ASSIGN_OR_RAISE(std::shared_ptr<arrow::io::InputStream> file,
+                     arrow::io::ReadableFile::Open(path));
   if (!gzip) return file;
   TL_ASSIGN_OR_RAISE(auto codec, arrow::util::Codec::Create(arrow::Compression::GZIP));
   // The stream keeps no reference to the codec beyond its decompressor.

@@ -10,8 +10,8 @@
 
 namespace timelake::ingest {
 
-// What a file is: by suffix (.parquet, .csv, .tsv, .tab, .txt; each text form also with .gz) where `asked` is
-// kAuto, and whether it is gzip by its first bytes, whatever the suffix.
+// What a file is: by suffix (.parquet, .csv, .tsv, .tab, .txt; each text form also with .gz) where
+// `asked` is kAuto, and whether it is gzip by its first bytes, whatever the suffix.
 struct FileKind {
   FileFormat format = FileFormat::kCsv;
   bool gzip = false;

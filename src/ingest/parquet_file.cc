@@ -40,7 +40,8 @@ Result<std::shared_ptr<arrow::RecordBatchReader>> Open(const std::string& path) 
   TL_RETURN_NOT_OK(builder.Open(input));
   std::unique_ptr<parquet::arrow::FileReader> file;
   TL_RETURN_NOT_OK(builder.properties(properties)->Build(&file));
-  TL_ASSIGN_OR_RAISE(std::shared_ptr<arrow::RecordBatchReader> batches, file->GetRecordBatchReader());
+  TL_ASSIGN_OR_RAISE(std::shared_ptr<arrow::RecordBatchReader> batches,
+                     file->GetRecordBatchReader());
   return std::make_shared<NamedReader>(std::move(file), std::move(batches), path);
 }
 
@@ -49,7 +50,8 @@ Result<std::shared_ptr<arrow::RecordBatchReader>> Open(const std::string& path) 
 Result<std::shared_ptr<arrow::RecordBatchReader>> ReadParquet(const std::string& path) {
   auto reader = Open(path);
   if (!reader.ok()) {
-    return InvalidArgument("file {} cannot be read as Parquet: {}", path, reader.status().message());
+    return InvalidArgument("file {} cannot be read as Parquet: {}", path,
+                           reader.status().message());
   }
   return reader;
 }

@@ -17,9 +17,10 @@ Status ZoneTracker::Check(const arrow::StringArray& texts, const write::Place& p
     const Kind kind = HasZone(texts.GetView(i)) ? Kind::kZoned : Kind::kNaive;
     if (kind_ == Kind::kNone) kind_ = kind;
     if (kind == kind_) continue;
-    return InvalidArgument("{}: {} has {} zone, the times before it have {}; write all of them with a zone",
-                           place.At(i), Quote(texts.GetView(i)), kind == Kind::kZoned ? "a" : "no",
-                           kind == Kind::kZoned ? "none" : "one");
+    return InvalidArgument(
+        "{}: {} has {} zone, the times before it have {}; write all of them with a zone",
+        place.At(i), Quote(texts.GetView(i)), kind == Kind::kZoned ? "a" : "no",
+        kind == Kind::kZoned ? "none" : "one");
   }
   return Status::OK();
 }

@@ -26,7 +26,8 @@ std::vector<const Snapshot*> Ancestors(const TableMetadata& metadata) {
 TableMetadata WithoutSnapshots(const table::Handle& handle, const table::Version& base,
                                const ExpiryPlan& plan) {
   TableMetadata next = table::Following(handle, base);
-  std::erase_if(next.snapshots, [&](const Snapshot& s) { return !plan.keep.contains(s.snapshot_id); });
+  std::erase_if(next.snapshots,
+                [&](const Snapshot& s) { return !plan.keep.contains(s.snapshot_id); });
   // The log is an unbroken history of main: what lies before the last gap goes with it.
   auto& log = next.snapshot_log;
   auto gap = std::find_if(log.rbegin(), log.rend(), [&](const auto& entry) {
@@ -74,9 +75,9 @@ Result<table::CommitResult> RunExpiry(table::Handle& handle, const table::Commit
         if (plan.expire.empty()) return table::Settled{};
         table::Attempt attempt;
         attempt.metadata = WithoutSnapshots(handle, base, plan);
-        const auto log = table::FoldBatchIds(env, *base.metadata,
-                                             table::ReadBatchIdLog(env, *base.metadata), plan.keep,
-                                             now_ms - settings.batch_id_retention_us / 1000);
+        const auto log =
+            table::FoldBatchIds(env, *base.metadata, table::ReadBatchIdLog(env, *base.metadata),
+                                plan.keep, now_ms - settings.batch_id_retention_us / 1000);
         TL_ASSIGN_OR_RAISE(auto encoded, table::EncodeBatchIdLog(env, handle.folder(), log));
         attempt.metadata.properties.erase(table::kBatchIdLog);
         if (encoded.property) attempt.metadata.properties[table::kBatchIdLog] = *encoded.property;

@@ -11,8 +11,8 @@
 
 namespace timelake::maintain {
 
-// Snapshot expiry: which snapshots a table keeps, as a pure plan and a commit that carries it out. Nothing is
-// deleted here: files go when the versions that name them are freed (free_versions.h).
+// Snapshot expiry: which snapshots a table keeps, as a pure plan and a commit that carries it out.
+// Nothing is deleted here: files go when the versions that name them are freed (free_versions.h).
 
 struct ExpiryPlan {
   std::set<int64_t> keep;
@@ -21,7 +21,8 @@ struct ExpiryPlan {
 
 // Kept: heads of branches and tags; everything younger than `snapshot-retention`; at least
 // `min-snapshots` and at most `max-snapshots` ancestors of the head (the cap expires
-// younger ones, too); everything while `keep-snapshots-until` is in the future. `metadata` is not changed.
+// younger ones, too); everything while `keep-snapshots-until` is in the future. `metadata` is not
+// changed.
 ExpiryPlan PlanExpiry(const iceberg::TableMetadata& metadata, const table::Settings& settings,
                       int64_t now_ms);
 

@@ -44,8 +44,8 @@ class MovedStore : public ObjectStore {
     return below ? new_ + key.substr(old_.size()) : key;
   }
   Status Refuse(const std::string& key) const {
-    return Unsupported("{}: the table was moved from {} to {}; it can be read here, not written", key,
-                       old_, new_);
+    return Unsupported("{}: the table was moved from {} to {}; it can be read here, not written",
+                       key, old_, new_);
   }
 
   const std::shared_ptr<ObjectStore> base_;
@@ -57,7 +57,8 @@ class MovedStore : public ObjectStore {
 
 std::shared_ptr<ObjectStore> MakeMovedStore(std::shared_ptr<ObjectStore> base,
                                             std::string old_folder, std::string new_folder) {
-  return std::make_shared<MovedStore>(std::move(base), std::move(old_folder), std::move(new_folder));
+  return std::make_shared<MovedStore>(std::move(base), std::move(old_folder),
+                                      std::move(new_folder));
 }
 
 }  // namespace timelake::store

@@ -7,9 +7,9 @@
 
 namespace timelake::store {
 
-// `base` seen as if the folder `new_folder` still lay at `old_folder`: keys below the old folder are read
-// below the new one, others as they are. For tables whose folder was moved or copied: their metadata
-// names the old place. Read only: whatever would change something is kUnsupported.
+// `base` seen as if the folder `new_folder` still lay at `old_folder`: keys below the old folder
+// are read below the new one, others as they are. For tables whose folder was moved or copied:
+// their metadata names the old place. Read only: whatever would change something is kUnsupported.
 std::shared_ptr<ObjectStore> MakeMovedStore(std::shared_ptr<ObjectStore> base,
                                             std::string old_folder, std::string new_folder);
 

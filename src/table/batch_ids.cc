@@ -5,9 +5,9 @@
 
 #include <arrow/api.h>
 #include <arrow/io/memory.h>
-#include <nlohmann/json.hpp>
 #include <parquet/arrow/reader.h>
 #include <parquet/arrow/writer.h>
+#include <nlohmann/json.hpp>
 
 #include "base/text.h"
 #include "base/uuid.h"
@@ -93,9 +93,10 @@ Result<std::shared_ptr<arrow::Buffer>> ToParquet(const BatchIdLog& log) {
   TL_RETURN_NOT_OK(behind.Finish(&columns[4]));
   auto table = arrow::Table::Make(LogSchema(), columns);
   TL_ASSIGN_OR_RAISE(auto out, arrow::io::BufferOutputStream::Create());
-  auto properties = parquet::WriterProperties::Builder().compression(arrow::Compression::ZSTD)->build();
-  TL_RETURN_NOT_OK(parquet::arrow::WriteTable(*table, arrow::default_memory_pool(), out,
-                                              1 << 20, properties));
+  auto properties =
+      parquet::WriterProperties::Builder().compression(arrow::Compression::ZSTD)->build();
+  TL_RETURN_NOT_OK(
+      parquet::arrow::WriteTable(*table, arrow::default_memory_pool(), out, 1 << 20, properties));
   return out->Finish();
 }
 
@@ -181,7 +182,8 @@ std::optional<BatchIdHit> FindBatchId(const Env& env, const iceberg::TableMetada
     }
   }
   std::set<int64_t> ancestors;
-  for (const auto* s = iceberg::CurrentSnapshot(metadata); s != nullptr; s = ParentOf(metadata, *s)) {
+  for (const auto* s = iceberg::CurrentSnapshot(metadata); s != nullptr;
+       s = ParentOf(metadata, *s)) {
     if (!ancestors.insert(s->snapshot_id).second) break;  // a cycle: corrupt, but never endless
     if (auto* found = IdOf(*s); found && *found == id) {
       return BatchIdHit{s->snapshot_id, AddedRows(*s)};
@@ -237,7 +239,8 @@ BatchIdLog FoldBatchIds(const Env& env, const iceberg::TableMetadata& metadata,
     if (row.timestamp_ms >= oldest_ms) result.push_back(std::move(row));
   }
   std::sort(result.begin(), result.end(), [](const BatchIdRow& a, const BatchIdRow& b) {
-    return std::tie(a.timestamp_ms, a.snapshot_id, a.id) < std::tie(b.timestamp_ms, b.snapshot_id, b.id);
+    return std::tie(a.timestamp_ms, a.snapshot_id, a.id) <
+           std::tie(b.timestamp_ms, b.snapshot_id, b.id);
   });
   return result;
 }

@@ -26,8 +26,8 @@ bool HoldsTable(const Env& env, const std::string& folder, const std::string& na
   return *found && !IsDropped(*(*found)->metadata);
 }
 
-// The handle itself, or for a table whose folder was moved or copied one that finds the recorded places
-// below the new folder.
+// The handle itself, or for a table whose folder was moved or copied one that finds the recorded
+// places below the new folder.
 Result<std::shared_ptr<Handle>> WhereItLies(const std::shared_ptr<Handle>& handle) {
   const Env& env = handle->env();
   const Version version = handle->known();
@@ -55,9 +55,8 @@ std::string Catalog::FolderOf(const TableName& name) const {
 
 Result<std::vector<std::string>> Catalog::Namespaces() {
   TL_ASSIGN_OR_RAISE(auto folders, env_.store->ListFolders(root_ + "/"));
-  std::erase_if(folders, [](const std::string& folder) {
-    return !ParseTableName(folder + ".t").ok();
-  });
+  std::erase_if(folders,
+                [](const std::string& folder) { return !ParseTableName(folder + ".t").ok(); });
   return folders;
 }
 
@@ -136,11 +135,10 @@ Result<std::shared_ptr<Handle>> Catalog::Create(const TableName& name,
                                                 const TableOptions& options) {
   auto handle = std::make_shared<Handle>(env_, name.full(), FolderOf(name));
   const int64_t now_us = env_.clock->NowMicros();
-  TL_ASSIGN_OR_RAISE(
-      auto metadata,
-      NewTableMetadata(schema, options, handle->location(),
-                       FormatUuid(NewUuidV7(now_us / 1000, *env_.random)),
-                       FormatUuid(NewUuidV4(*env_.random)), now_us / 1000));
+  TL_ASSIGN_OR_RAISE(auto metadata,
+                     NewTableMetadata(schema, options, handle->location(),
+                                      FormatUuid(NewUuidV7(now_us / 1000, *env_.random)),
+                                      FormatUuid(NewUuidV4(*env_.random)), now_us / 1000));
   auto created = CommitCreate(*handle, metadata);
   if (!created.ok()) {
     if (KindOf(created.status()) == ErrorKind::kAlreadyExists && options.if_not_exists) {
@@ -165,8 +163,7 @@ Status Catalog::Drop(const TableName& name, bool if_exists, bool purge) {
   if (!purge) return Status::OK();
   // The drop is certain. What the version below the tombstone names goes; the metadata files stay
   // as the memory of what is still to be deleted.
-  TL_ASSIGN_OR_RAISE(auto below,
-                     ReadVersion(env_, handle->folder(), dropped.version.number - 1));
+  TL_ASSIGN_OR_RAISE(auto below, ReadVersion(env_, handle->folder(), dropped.version.number - 1));
   if (!below) return Status::OK();
   TL_ASSIGN_OR_RAISE(auto reach, DataFilesOf(env_, *below->metadata));
   std::vector<std::string> keys(reach.begin(), reach.end());

@@ -14,8 +14,8 @@
 
 namespace timelake::table {
 
-// The tables of one warehouse folder. Thread-safe. Handles are shared: opening a table twice gives the same handle, so
-// that what one use learnt of the newest version serves the next.
+// The tables of one warehouse folder. Thread-safe. Handles are shared: opening a table twice gives
+// the same handle, so that what one use learnt of the newest version serves the next.
 class Catalog {
  public:
   Catalog(Env env, std::string root_key, SettingMap session_settings);
@@ -24,10 +24,12 @@ class Catalog {
   std::string location_uri() const;
   const SettingMap& session_settings() const { return session_settings_; }
 
-  Result<std::vector<std::string>> Namespaces();                       // sorted
-  Result<std::vector<std::string>> Tables(const std::string& name_space);  // sorted, dropped ones left out
+  Result<std::vector<std::string>> Namespaces();  // sorted
+  Result<std::vector<std::string>> Tables(
+      const std::string& name_space);  // sorted, dropped ones left out
 
-  // The table's handle, refreshed to the newest version as a reader sees it. kNotFound (with a near name) when it is missing or dropped.
+  // The table's handle, refreshed to the newest version as a reader sees it. kNotFound (with a near
+  // name) when it is missing or dropped.
   Result<std::shared_ptr<Handle>> Open(const TableName& name);
 
   Result<std::shared_ptr<Handle>> Create(const TableName& name, const iceberg::Schema& schema,

@@ -73,9 +73,9 @@ class CommitRun {
   int64_t round_trip_us_ = 1000;
   int attempts_ = 0;
   Version base_;
-  int64_t lacking_ = 0;           // the last version on which a build missed something
-  std::vector<SentPtr> open_;     // at most one under the full protocol
-  std::set<int64_t> created_;     // snapshots of all attempts that were sent
+  int64_t lacking_ = 0;        // the last version on which a build missed something
+  std::vector<SentPtr> open_;  // at most one under the full protocol
+  std::set<int64_t> created_;  // snapshots of all attempts that were sent
 };
 
 int64_t HalfAge(const Version& version) { return AgeOf(*version.metadata) / 2; }
@@ -93,15 +93,16 @@ bool CommitRun::Old(const Sent& sent) const {
 // Waits that shrink with the number of attempts: growing ones starve the oldest writer.
 void CommitRun::Wait() {
   const int64_t limit = kWaitRoundTrips * round_trip_us_ / std::max(1, attempts_);
-  env_.clock->SleepMicros(static_cast<int64_t>(env_.random->Below(static_cast<uint64_t>(limit) + 1)));
+  env_.clock->SleepMicros(
+      static_cast<int64_t>(env_.random->Below(static_cast<uint64_t>(limit) + 1)));
 }
 
 Status CommitRun::Unknown(const std::string& why) {
   env_.Metric("commit.unknown");
   return CommitUnknown(
-      "table {}: the outcome of the commit is unknown ({}). Nothing was deleted. Look whether version {} "
-      "or a later one holds it before writing the rows again; an append with the same batch id may be "
-      "repeated safely",
+      "table {}: the outcome of the commit is unknown ({}). Nothing was deleted. Look whether "
+      "version {} or a later one holds it before writing the rows again; an append with the same "
+      "batch id may be repeated safely",
       handle_.name(), why, open_.empty() ? base_.number + 1 : open_.back()->number());
 }
 
@@ -165,12 +166,10 @@ Result<CommitRun::Done> CommitRun::Judge(const SentPtr& sent, const store::Objec
                                          int64_t put_boot_us) {
   ForkCheck check{handle_, sent->base, sent->number(), *sent->bytes, info, created_};
   switch (CheckFork(check)) {
-    case ForkVerdict::kReal:
-      return Acknowledge(*sent, info, put_boot_us);
+    case ForkVerdict::kReal: return Acknowledge(*sent, info, put_boot_us);
     case ForkVerdict::kUnknown:
       return Unknown("its version stands on a base that could not be confirmed");
-    case ForkVerdict::kFork:
-      break;
+    case ForkVerdict::kFork: break;
   }
   if (env_.rules->again_unknown && sent->unanswered && Old(*sent)) {
     return Unknown("an earlier, unanswered send may have been the real version");
@@ -190,9 +189,8 @@ Result<CommitRun::Done> CommitRun::AfterWin(const SentPtr& sent, store::ObjectIn
                                             int64_t put_boot_us) {
   const Version& base = sent->base;
   const bool shared = env_.rules->shared_list && IsShared(*base.metadata);
-  const bool proof_young =
-      base.proved_boot_us != kNever &&
-      env_.clock->BootMicros() - base.proved_boot_us < HalfAge(base);
+  const bool proof_young = base.proved_boot_us != kNever &&
+                           env_.clock->BootMicros() - base.proved_boot_us < HalfAge(base);
   const bool skip = env_.rules->base_skip && proof_young && !shared;
   if (!env_.rules->base_check || skip) return Acknowledge(*sent, std::move(info), put_boot_us);
   return Judge(sent, info, put_boot_us);
@@ -217,15 +215,12 @@ Result<CommitRun::Done> CommitRun::Send(const SentPtr& sent) {
     sent->unanswered = true;
     store::ObjectInfo info;
     switch (ReadName(*sent, &info)) {
-      case NameState::kOurs:
-        return AfterWin(sent, std::move(info), before);
+      case NameState::kOurs: return AfterWin(sent, std::move(info), before);
       case NameState::kOthers:
         if (!Old(*sent)) Failed(sent);
         return Done();
-      case NameState::kUnread:
-        return Done();  // read again after the reload
-      case NameState::kMissing:
-        break;  // the same put again
+      case NameState::kUnread: return Done();  // read again after the reload
+      case NameState::kMissing: break;         // the same put again
     }
     if (!env_.rules->clean_known) Discard(sent->keys);
     if (Old(*sent)) return Done();
@@ -259,7 +254,8 @@ Result<CommitRun::Done> CommitRun::SettleOpen() {
 }
 
 // `newest`: the base was just proved newest. What a builder settles on an older base (a duplicate,
-// nothing to do) may have been undone since, e.g. by a rollback: then it is asked again after a load.
+// nothing to do) may have been undone since, e.g. by a rollback: then it is asked again after a
+// load.
 Result<CommitRun::Done> CommitRun::BuildAndSend(bool newest) {
   auto built = build_(base_, created_);
   if (!built.ok()) {
@@ -270,6 +266,9 @@ Result<CommitRun::Done> CommitRun::BuildAndSend(bool newest) {
   }
   if (auto* settled = std::get_if<Settled>(&*built)) {
     if (!newest) return Done();
+    // Nothing is written, but what the caller is told stands in this version: plain engines must
+    // find it.
+    MoveHint(handle_, base_.number);
     CommitResult result;
     result.version = base_;
     result.attempts = attempts_;
@@ -309,10 +308,11 @@ Result<CommitResult> CommitRun::Run() {
       return GiveUp(MakeError(ErrorKind::kCancelled, "cancelled; nothing was committed"));
     }
     if (TimeIsUp()) {
-      return GiveUp(Conflict("table {}: gave up after {} attempts in {:.1f} s: other writers won each "
-                             "time; nothing was committed",
-                             handle_.name(), attempts_,
-                             static_cast<double>(env_.clock->BootMicros() - started_) / 1e6));
+      return GiveUp(
+          Conflict("table {}: gave up after {} attempts in {:.1f} s: other writers won each "
+                   "time; nothing was committed",
+                   handle_.name(), attempts_,
+                   static_cast<double>(env_.clock->BootMicros() - started_) / 1e6));
     }
     if (!fresh) {
       if (attempts_ > 0) Wait();

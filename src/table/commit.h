@@ -45,7 +45,7 @@ struct CommitOptions {
 };
 
 struct CommitResult {
-  Version version;                 // that acknowledges the commit; the base when settled
+  Version version;  // that acknowledges the commit; the base when settled
   int attempts = 0;
   bool committed = false;
   std::optional<Settled> settled;
@@ -55,7 +55,8 @@ struct CommitResult {
 // The commit loop (docs/commit-protocol.md, "Committing"). kCommitUnknown: the commit may be in
 // the table and nothing was deleted. Any other error: it is not, the attempts' own objects were
 // deleted, and the caller deletes what it wrote itself.
-Result<CommitResult> Commit(Handle& handle, const BuildFn& build, const CommitOptions& options = {});
+Result<CommitResult> Commit(Handle& handle, const BuildFn& build,
+                            const CommitOptions& options = {});
 
 // Makes the first version of a table whose folder holds none (nothing was listed at
 // `listed_boot_us`). kAlreadyExists: somebody else did. kCommitUnknown as above.

@@ -20,7 +20,7 @@ inline constexpr int64_t kNever = std::numeric_limits<int64_t>::min();
 struct Version {
   int64_t number = 0;
   std::shared_ptr<const iceberg::TableMetadata> metadata;
-  store::ObjectInfo info;            // the object that holds it
+  store::ObjectInfo info;  // the object that holds it
   // Boot time read before the request that proved this version newest, or that wrote it; kNever:
   // it was seen, but a newer one may have existed already.
   int64_t proved_boot_us = kNever;
@@ -46,8 +46,8 @@ class Handle {
   Version known() const;
   // Keeps `version` if it is newer than what is known, or the same with a later proof.
   void Learn(const Version& version);
-  // Forgets the version (it was a dead fork); the table's uuid stays known, so that a table that was
-  // dropped and created again is not taken for the same.
+  // Forgets the version (it was a dead fork); the table's uuid stays known, so that a table that
+  // was dropped and created again is not taken for the same.
   void Forget();
   // Of the first version seen; empty while none was.
   std::string table_uuid() const;

@@ -63,9 +63,8 @@ Result<bool> TryMove(Handle& handle, int64_t number, std::optional<std::string>*
 }  // namespace
 
 Result<Hint> ReadHint(const Handle& handle) {
-  TL_ASSIGN_OR_RAISE(auto reply, Retried(handle.env(), [&] {
-                       return handle.env().store->Get(handle.HintKey());
-                     }));
+  TL_ASSIGN_OR_RAISE(
+      auto reply, Retried(handle.env(), [&] { return handle.env().store->Get(handle.HintKey()); }));
   Hint hint;
   hint.present = reply.found;
   if (!reply.found) return hint;
@@ -86,10 +85,11 @@ void MoveHint(Handle& handle, int64_t number) {
     if (!settled.ok()) identity_known = false;
   }
   handle.set_hint_identity(std::nullopt);
-  handle.env().Log(LogLevel::kInfo,
-                   fmt::format("{}: version-hint.text could not be moved to {} ({}); the next commit "
-                               "repairs it",
-                               handle.name(), number, last.ok() ? "others write it" : last.message()));
+  handle.env().Log(
+      LogLevel::kInfo,
+      fmt::format("{}: version-hint.text could not be moved to {} ({}); the next commit "
+                  "repairs it",
+                  handle.name(), number, last.ok() ? "others write it" : last.message()));
 }
 
 void RepairHint(Handle& handle, int64_t newest) {

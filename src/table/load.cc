@@ -32,9 +32,8 @@ Result<std::optional<Version>> FindByListing(const Handle& handle) {
 // Whether `version` is still the object that was seen.
 Result<bool> StillThere(const Handle& handle, const Version& version) {
   const Env& env = handle.env();
-  TL_ASSIGN_OR_RAISE(auto reply, Retried(env, [&] {
-                       return env.store->Head(handle.VersionKey(version.number));
-                     }));
+  TL_ASSIGN_OR_RAISE(
+      auto reply, Retried(env, [&] { return env.store->Head(handle.VersionKey(version.number)); }));
   return reply.found && reply.info.identity == version.info.identity;
 }
 
@@ -48,8 +47,9 @@ Result<std::optional<Version>> FindByProbing(const Handle& handle, Version versi
     TL_ASSIGN_OR_RAISE(auto next, ReadVersion(env, handle.folder(), version.number + 1, &date));
     const int64_t after = env.clock->BootMicros();
     const int64_t reply_at = env.rules->proof_before ? after : before;
-    const bool young = date - version.info.mtime_us < half ||
-                       (version.proved_boot_us != kNever && reply_at - version.proved_boot_us < half);
+    const bool young =
+        date - version.info.mtime_us < half ||
+        (version.proved_boot_us != kNever && reply_at - version.proved_boot_us < half);
     if (env.rules->probe_base_check && !young) {
       TL_ASSIGN_OR_RAISE(bool there, StillThere(handle, version));
       if (!there) return std::nullopt;

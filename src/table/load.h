@@ -16,7 +16,8 @@ namespace timelake::table {
 Result<Version> LoadNewest(Handle& handle);
 
 // As LoadNewest from `start`, without the rules about tombstones and uuids, and without teaching
-// the handle: for create, and for maintenance of dropped tables. nullopt: the folder holds no version.
+// the handle: for create, and for maintenance of dropped tables. nullopt: the folder holds no
+// version.
 Result<std::optional<Version>> FindNewest(const Handle& handle, const Version& start);
 
 }  // namespace timelake::table

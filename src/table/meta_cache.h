@@ -9,8 +9,8 @@
 
 namespace timelake::table {
 
-// Decoded immutable objects (manifest lists, manifests, footers, indexes) by key, least recently used
-// out first beyond a byte budget. Thread-safe. A value's type is fixed by its key's kind.
+// Decoded immutable objects (manifest lists, manifests, footers, indexes) by key, least recently
+// used out first beyond a byte budget. Thread-safe. A value's type is fixed by its key's kind.
 class MetaCache {
  public:
   explicit MetaCache(int64_t budget_bytes = 256 << 20) : budget_(budget_bytes) {}

@@ -69,7 +69,8 @@ std::optional<int64_t> ParentTotal(const iceberg::Snapshot* parent, const char* 
 
 }  // namespace
 
-std::map<std::string, std::string> Summarize(const iceberg::Snapshot* parent, const Change& change) {
+std::map<std::string, std::string> Summarize(const iceberg::Snapshot* parent,
+                                             const Change& change) {
   std::map<std::string, std::string> summary;
   summary["operation"] = change.operation;
   summary[kWriter] = std::string("timelake-cpp ") + kVersion;

@@ -12,8 +12,8 @@ namespace timelake::table {
 // Pure steps from one version's metadata to the next.
 
 // A copy of `base` that may follow it: metadata log extended by the base's file and cut to
-// `write.metadata.previous-versions-max`, last-updated-ms never going back (a writer whose clock is behind keeps
-// the base's), an old commit id removed.
+// `write.metadata.previous-versions-max`, last-updated-ms never going back (a writer whose clock is
+// behind keeps the base's), an old commit id removed.
 iceberg::TableMetadata Following(const Handle& handle, const Version& base);
 
 // Adds `snapshot` and makes it current on branch main.

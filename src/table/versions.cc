@@ -40,7 +40,8 @@ int64_t AgeOf(const iceberg::TableMetadata& metadata) {
 
 bool IsShared(const iceberg::TableMetadata& metadata) {
   const auto& properties = metadata.properties;
-  if (auto it = properties.find(kShared); it != properties.end() && it->second == "true") return true;
+  if (auto it = properties.find(kShared); it != properties.end() && it->second == "true")
+    return true;
   if (!properties.contains(kWriter)) return true;
   return std::any_of(metadata.snapshots.begin(), metadata.snapshots.end(),
                      [](const auto& snapshot) { return !snapshot.summary.contains(kWriter); });

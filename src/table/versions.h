@@ -14,7 +14,8 @@ namespace timelake::table {
 // "<folder>/metadata/v<number>.metadata.json".
 std::string VersionKeyIn(std::string_view folder, int64_t number);
 
-// Number of a key that VersionKeyIn could have made; nullopt for anything else (leading zeros, too).
+// Number of a key that VersionKeyIn could have made; nullopt for anything else (leading zeros,
+// too).
 std::optional<int64_t> VersionNumber(std::string_view folder, std::string_view key);
 
 // `metadata-min-age` of the table, microseconds: the age of docs/commit-protocol.md.
@@ -33,7 +34,7 @@ struct VersionListing {
     store::ObjectInfo info;
   };
   std::vector<Item> items;
-  int64_t date_us = 0;   // the store's clock at the first page
+  int64_t date_us = 0;  // the store's clock at the first page
   int64_t began_boot_us = 0;
 
   const Item* Find(int64_t number) const;

@@ -21,6 +21,7 @@ ROWS = ("time,device,v,n\n"
         "2024-01-01T00:00:00Z,a,1.5,1\n"
         "2024-01-01T00:01:00Z,b,2.5,2\n"
         "2024-01-02T00:00:00Z,a,,3\n")
+OTHER_ROWS = "time,device,v,n\n2024-01-01T00:00:00Z,c,4.5,4\n2024-01-02T00:00:00Z,c,5.5,5\n"
 
 
 class Done:
@@ -56,11 +57,11 @@ class Timelake:
     def command(self, *arguments):
         return [BINARY, *map(str, arguments)]
 
-    def run(self, *arguments, stdin=None, env=None, cwd=None):
+    def run(self, *arguments, stdin=None, env=None, cwd=None, timeout=120):
         """Runs to the end; `stdin` is text, bytes or nothing."""
         data = stdin.encode() if isinstance(stdin, str) else stdin
         process = subprocess.run(self.command(*arguments), input=data if data is not None else b"",
-                                 capture_output=True, timeout=120, env={**self.env, **(env or {})},
+                                 capture_output=True, timeout=timeout, env={**self.env, **(env or {})},
                                  cwd=cwd or self.folder)
         return Done(arguments, process)
 
@@ -71,10 +72,10 @@ class Timelake:
         return done
 
     def fails(self, *arguments, code=1, says=(), **options):
-        """Runs a command that must fail: one error line, the given texts in it, nothing on stdout."""
+        """Runs a command that must fail: one error line, the given texts on stderr."""
         done = self.run(*arguments, **options)
         assert done.code == code, done
-        assert done.err.count("error: ") == 1 and done.err.startswith("error: "), done
+        assert len([line for line in done.err.splitlines() if line.startswith("error: ")]) == 1, done
         for text in [says] if isinstance(says, str) else says:
             assert text in done.err, done
         return done

@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import pty
 import re
 import signal
 import subprocess
@@ -123,6 +124,48 @@ def test_a_signal_stops_an_append_and_nothing_is_committed(table):
     os.close(keep_open)
     assert table.tree() == before
     assert list((table.folder / "tmp").iterdir()) == []
+
+
+def on_terminal(command, which, env):
+    """(exit code, what a terminal at stdout or stderr was sent, the other output)."""
+    ours, theirs = pty.openpty()
+    pipe = {"stdout": "stderr", "stderr": "stdout"}[which]
+    process = subprocess.Popen(command, env=env, stdin=subprocess.DEVNULL, **{which: theirs, pipe: subprocess.PIPE})
+    os.close(theirs)
+    shown = b""
+    try:
+        while piece := os.read(ours, 65536):
+            shown += piece
+    except OSError:  # the other end is closed
+        pass
+    other = getattr(process, pipe).read()
+    os.close(ours)
+    return process.wait(timeout=60), shown.decode(), other.decode()
+
+
+def test_a_progress_bar_on_a_terminal_only(tl):
+    tl.make_table(rows=None)
+    rows = "".join(f"2024-01-01T{i // 3600:02}:{i // 60 % 60:02}:{i % 60:02}Z,a,1.5,{i}\n" for i in range(80000))
+    path = tl.file("big.csv", "time,device,v,n\n" + rows)
+    code, shown, other = on_terminal(tl.command("append", "t", path), "stderr", tl.env)
+    assert code == 0
+    assert re.search(r"default\.t \[[#.]{30}\] +\d+ % [\d,]+ rows", shown)
+    assert shown.endswith("\r\x1b[K")
+    assert other.startswith("default.t: 80,000 rows appended")
+    assert tl("append", "t", path).err == ""
+
+
+def test_a_query_on_a_terminal_tells_its_rows_and_time(tl):
+    code, shown, other = on_terminal(tl.command("sql", "SELECT * FROM range(2) r(n)"), "stderr", tl.env)
+    assert code == 0 and other == "n\n-\n0\n1\n"
+    assert re.fullmatch(r"note: 2 rows in [\d.]+ m?s\r\n", shown)
+
+
+@pytest.mark.parametrize("form", ["parquet", "arrow"])
+def test_bytes_are_not_sent_to_a_terminal(tl, form):
+    code, shown, other = on_terminal(tl.command("sql", "SELECT 1", "--format", form), "stdout", tl.env)
+    assert code == 2 and shown == ""
+    assert f"--format {form} is not for a terminal" in other
 
 
 def test_a_full_disk_is_an_error(tl):

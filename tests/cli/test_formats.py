@@ -14,7 +14,7 @@ QUERY = """
 SELECT * FROM (VALUES
   (1, true, 9007199254740993::BIGINT, 1.5::DOUBLE, 'plain', TIMESTAMPTZ '2024-01-02 03:04:05.678901+00',
    DATE '2024-02-29', 12.34::DECIMAL(9,2)),
-  (2, false, -9223372036854775808::BIGINT, 'nan'::DOUBLE, 'comma, "quote"' || chr(10) || 'line',
+  (2, false, (-9223372036854775808)::BIGINT, 'nan'::DOUBLE, 'comma, "quote"' || chr(10) || 'line',
    TIMESTAMPTZ '1969-12-31 23:59:59.5+00', DATE '1969-12-31', -0.05::DECIMAL(9,2)),
   (3, NULL, NULL, NULL, NULL, NULL, NULL, NULL),
   (4, true, 0, '-inf'::DOUBLE, '', TIMESTAMPTZ '0001-01-01 00:00:00+00', DATE '0001-01-01', 0::DECIMAL(9,2))
@@ -143,13 +143,13 @@ def test_equal_column_names(tl):
 
 def test_csv_goes_back_in(tl):
     """What sql prints as CSV, append reads as the same rows."""
-    tl("create", "t", "--schema", "time:timestamptz, s:string, f:double, b:boolean, d:date, m:decimal(9,2), x:binary",
+    tl("create", "t", "--schema", "time:timestamptz, s:string, f:double, b:boolean, d:date, m:decimal(9,2)",
        "--time-column", "time")
     query = """SELECT * FROM (VALUES
-        (TIMESTAMPTZ '2024-01-01 00:00:00.000001+00', '', 'nan'::DOUBLE, true, DATE '1969-12-31', 1.10, 'a\\x00'::BLOB),
-        (TIMESTAMPTZ '2024-01-01 00:00:01+00', NULL, NULL, NULL, NULL, NULL, NULL),
-        (TIMESTAMPTZ '2024-01-01 00:00:02+00', ' a,"b"' || chr(10), '-inf'::DOUBLE, false, DATE '2024-01-01', -1, ''::BLOB)
-        ) r(time, s, f, b, d, m, x)"""
+        (TIMESTAMPTZ '2024-01-01 00:00:00.000001+00', '', 'nan'::DOUBLE, true, DATE '1969-12-31', 1.10),
+        (TIMESTAMPTZ '2024-01-01 00:00:01+00', NULL, NULL, NULL, NULL, NULL),
+        (TIMESTAMPTZ '2024-01-01 00:00:02+00', ' a,"b"' || chr(10), '-inf'::DOUBLE, false, DATE '2024-01-01', -1)
+        ) r(time, s, f, b, d, m)"""
     text = tl("sql", query, "--format", "csv").raw
     tl("append", "t", "-", "--input-format", "csv", stdin=text)
     assert tl("sql", "FROM t ORDER BY time", "--format", "csv").raw == text

@@ -5,7 +5,7 @@ import re
 
 import duckdb
 
-from conftest import ROWS
+from conftest import OTHER_ROWS, ROWS
 
 
 def test_info_for_people(table):
@@ -60,7 +60,7 @@ def test_ls_reports_a_broken_table_and_lists_the_others(table):
 
 
 def test_snapshots(table):
-    table("append", "t", table.file("more.csv", ROWS.replace(",a,", ",c,")))
+    table("append", "t", table.file("more.csv", OTHER_ROWS))
     first, second = table("snapshots", "t", "--json").json()
     assert first["parent_id"] is None and second["parent_id"] == first["snapshot_id"]
     assert not first["current"] and second["current"]

@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+from conftest import OTHER_ROWS
+
 
 def test_text_from_argument_file_and_standard_input(table):
     query = "SELECT count(*) AS n FROM t"
@@ -27,7 +29,7 @@ def test_several_statements(table):
 
 
 def test_statements_without_a_result_print_nothing(table):
-    script = "SET TimeZone = 'UTC'; CREATE TEMP TABLE x AS SELECT 1 AS a WHERE false; SELECT 2 AS b"
+    script = "SET TimeZone = 'UTC'; CREATE TEMP TABLE x AS SELECT 1 AS a; INSERT INTO x VALUES (2); SELECT 2 AS b"
     assert table("sql", script, "--format", "csv").out == "b\n2\n"
     assert table("sql", script, "--format", "ndjson").out == '{"b":2}\n'
 
@@ -108,6 +110,8 @@ def test_an_output_file_appears_when_it_is_complete(table):
 
 
 def test_verbose_tells_on_stderr(table):
-    done = table("-v", "sql", "SELECT count(*) AS n FROM t WHERE v > 1", "--format", "csv")
-    assert done.out == "n\n2\n"
-    assert done.err.startswith("info: ") and "store.get" in done.err
+    path = table.file("more.csv", OTHER_ROWS)
+    assert table("append", "t", path, "--json").err == ""
+    done = table("-v", "append", "t", path, "--json")
+    assert json.loads(done.out)["rows"] == 2
+    assert "info: " in done.err and "append.rows 2" in done.err

@@ -93,10 +93,12 @@ TEST_F(RetriedBatch, AHundredTimesAcrossExpiriesInAFileOfTheLog) {
     if (i % 50 == 49) TL_OK(maintain::RunExpiry(*handle).status());
   }
   TL_OK(maintain::RunExpiry(*handle).status());
-  EXPECT_TRUE(handle->known().metadata->properties.at("timelake.batch-id-log").starts_with("file://"));
+  EXPECT_TRUE(
+      handle->known().metadata->properties.at("timelake.batch-id-log").starts_with("file://"));
   Table fresh = Must(OpenLake().OpenTable("t"));
   for (int i = 0; i < kBatches; i += 23) {
-    EXPECT_TRUE(Must(fresh.Append(Batch({{i, "a", 1}}), Id("b" + std::to_string(i)))).duplicate) << i;
+    EXPECT_TRUE(Must(fresh.Append(Batch({{i, "a", 1}}), Id("b" + std::to_string(i)))).duplicate)
+        << i;
   }
   EXPECT_EQ(Ask(lake, "SELECT count(*) FROM t"), std::to_string(kBatches));
 }

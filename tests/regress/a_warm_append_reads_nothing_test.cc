@@ -1,5 +1,5 @@
-// Requests are the currency of an object store: an ordinary append of a warm handle is data, manifest,
-// list, index, metadata and hint, and no read, look or listing.
+// Requests are the currency of an object store: an ordinary append of a warm handle is data,
+// manifest, list, index, metadata and hint, and no read, look or listing.
 #include <map>
 #include <mutex>
 
@@ -25,11 +25,12 @@ TEST_F(WarmAppend, IsSixWritesAndNoRead) {
     if (i >= 2) counts.clear();
     TL_OK(table.Append(Batch({{i, "a", 1.0}, {i, "b", 2.0}})).status());
     if (i < 2) continue;  // the first meets the hint and an index that it did not write
-    EXPECT_EQ(counts["store.open_write"], 1) << i;   // data
-    EXPECT_EQ(counts["store.put"], 3) << i;          // manifest, list, index
+    EXPECT_EQ(counts["store.open_write"], 1) << i;  // data
+    EXPECT_EQ(counts["store.put"], 3) << i;         // manifest, list, index
     EXPECT_EQ(counts["store.put_if_absent"], 1) << i;
     EXPECT_EQ(counts["store.put_if_match"], 1) << i;
-    for (const char* read : {"store.get", "store.head", "store.list", "store.open_read", "store.delete"}) {
+    for (const char* read :
+         {"store.get", "store.head", "store.list", "store.open_read", "store.delete"}) {
       EXPECT_EQ(counts[read], 0) << read << " at " << i;
     }
   }

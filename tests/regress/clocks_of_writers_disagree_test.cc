@@ -19,7 +19,8 @@ class Clocks : public LakeTest, public testing::WithParamInterface<int64_t> {};
 
 TEST_P(Clocks, LogsNeverGoBack) {
   Lake a = OpenLake();
-  Lake b = LakeOver(store::MakeLocalStore(), std::make_shared<ShiftedClock>(-GetParam() * 1'000'000));
+  Lake b =
+      LakeOver(store::MakeLocalStore(), std::make_shared<ShiftedClock>(-GetParam() * 1'000'000));
   Table ta = Must(a.CreateTable("t", kColumns, Readings()));
   Table tb = Must(b.OpenTable("t"));
   for (int64_t i = 0; i < 6; ++i) {

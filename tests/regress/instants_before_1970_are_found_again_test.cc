@@ -19,11 +19,11 @@ TEST_P(Before1970, EqualityFindsEachRow) {
   for (int64_t us : kInstants) rows.push_back({us, "a", 1});
   TL_OK(table.Append(Batch(rows)).status());
   for (int64_t us : kInstants) {
-    EXPECT_EQ(Ask(lake, fmt::format("SELECT count(*) FROM t WHERE time = make_timestamptz({})", us)),
-              "1")
+    EXPECT_EQ(
+        Ask(lake, fmt::format("SELECT count(*) FROM t WHERE time = make_timestamptz({})", us)), "1")
         << us;
-    EXPECT_EQ(Ask(lake, fmt::format("SELECT epoch_us(time) FROM t WHERE time = make_timestamptz({})",
-                                    us)),
+    EXPECT_EQ(Ask(lake, fmt::format(
+                            "SELECT epoch_us(time) FROM t WHERE time = make_timestamptz({})", us)),
               std::to_string(us));
   }
 }
@@ -38,7 +38,8 @@ TEST_F(Before1970, DayLabelsFloor) {
   for (int64_t us : kInstants) rows.push_back({us, "a", 1});
   TL_OK(table.Append(Batch(rows)).status());
   for (const char* label : {"1969-12-31", "1970-01-01", "1969-12-30", "1969-11-30", "2024-02-29"}) {
-    EXPECT_TRUE(std::filesystem::is_directory(Folder("t") / "data" / fmt::format("time_day={}", label)))
+    EXPECT_TRUE(
+        std::filesystem::is_directory(Folder("t") / "data" / fmt::format("time_day={}", label)))
         << label;
   }
 }

@@ -54,7 +54,8 @@ class ParallelAppends : public LakeTest {
     EXPECT_EQ(ids.size(), snapshots.size());
     EXPECT_EQ(Ask(fresh, "SELECT count(*) FROM t"), std::to_string(kThreads * kAppends * kRows));
     for (int64_t v = 1; v <= table.version(); ++v) {
-      EXPECT_TRUE(std::filesystem::exists(Folder("t") / fmt::format("metadata/v{}.metadata.json", v)));
+      EXPECT_TRUE(
+          std::filesystem::exists(Folder("t") / fmt::format("metadata/v{}.metadata.json", v)));
     }
     EXPECT_EQ(table.version(), kThreads * kAppends + 2);
     EXPECT_EQ(Must(table.Latest())->num_rows(), kThreads);

@@ -35,9 +35,10 @@ TEST_F(Totals, AreLeftOutWhereTheParentLacksThem) {
   std::erase_if(summary, [](const auto& item) { return item.first.starts_with("total-"); });
   auto store = store::MakeLocalStore();
   const std::string key = handle->VersionKey(3);
-  ASSERT_EQ(Must(store->PutIfAbsent(key, arrow::Buffer::FromString(iceberg::WriteMetadata(metadata))))
-                .outcome,
-            store::PutOutcome::kCreated);
+  ASSERT_EQ(
+      Must(store->PutIfAbsent(key, arrow::Buffer::FromString(iceberg::WriteMetadata(metadata))))
+          .outcome,
+      store::PutOutcome::kCreated);
   TL_OK(table.Append(Batch({{2, "a", 2}})).status());
   EXPECT_FALSE(Must(table.Snapshots()).back().summary.contains("total-records"));
   EXPECT_EQ(Must(table.Snapshots()).back().summary.at("added-records"), "1");

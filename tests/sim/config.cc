@@ -24,8 +24,10 @@ void Lean(const std::string& rule, Config* config) {
   }
   if (is({"again_unknown"})) {
     config->late = 0.3;
-    config->suspensions = 0.05;
+    config->suspensions = 0.03;
     config->maintainers = 2;
+    config->more_turns = 8;
+    config->step_us = 4000;
   }
   // Listings that sleeps tear to pieces.
   if (is({"list_same"})) {

@@ -43,6 +43,7 @@ struct Config {
   double batch_share = 0.4;    // of appends: have a batch id
   bool last_append = true;     // in the quiet end: an append,
   bool last_expiry = true;     // ... and snapshots expire
+  int more_turns = 0;          // of each process, on top of two to six
   int writers = 3;
   int maintainers = 1;
   int readers = 1;

@@ -8,6 +8,7 @@ namespace {
 
 constexpr int64_t kMaxSteps = 5000;  // after that all is calm and each process ends its turns
 constexpr int64_t kTooManySteps = 100'000;
+constexpr int64_t kCalmStepUs = 1000;
 constexpr int64_t kSuspensions[] = {10, 40, 60, 150, 400, 900};  // units
 constexpr int64_t kLongSuspension = 150 * kUnitUs;
 constexpr int64_t kMaxWallOffsetUs = int64_t{600} * 1'000'000;
@@ -35,7 +36,7 @@ void Mishaps::Arrive(int64_t until_us) {
 void Mishaps::Step() {
   Scheduler& scheduler = scene_.scheduler;
   if (scheduler.steps() > kTooManySteps) return scene_.world.Fail("does not end");
-  if (scene_.calm) return scheduler.Advance(kUnitUs);
+  if (scene_.calm) return scheduler.Advance(kCalmStepUs);
   Random& random = *scene_.random;
   scheduler.Advance(static_cast<int64_t>(random.Below(2 * scene_.config.step_us)));
   if (Chance(random, scene_.config.jumps)) {

@@ -76,6 +76,17 @@ Status Store(Process& process, const DataFiles& data, table::AppendRequest* requ
   return Status::OK();
 }
 
+// Most appends carry the index on; all show on what they build.
+table::IndexFn IndexOf(Process& process, const DataFiles& data) {
+  table::IndexFn extend = AppendIndex(process.handle(), data);
+  return [&process, extend, wanted = process.Maybe(0.8)](
+             const table::Version& base, int64_t id) -> Result<std::optional<table::IndexObject>> {
+    process.world().CheckBase(base);
+    if (!wanted) return std::nullopt;
+    return extend(base, id);
+  };
+}
+
 Outcome OutcomeOf(Process& process, const std::string& call,
                   const Result<table::AppendOutcome>& result) {
   if (!result.ok()) {
@@ -132,6 +143,13 @@ Result<table::CommitResult> TagHead(Process& process) {
       CommitOptionsOf(process));
 }
 
+Result<table::CommitResult> SetProperty(Process& process) {
+  const std::string length = std::to_string(1 + process.Below(30));
+  return table::CommitProperties(process.handle(),
+                                 {{"write.metadata.previous-versions-max", length}},
+                                 CommitOptionsOf(process));
+}
+
 }  // namespace
 
 Result<table::Version> Load(Process& process) {
@@ -154,7 +172,7 @@ Outcome Append(Process& process, const std::vector<Row>& rows, const std::string
   if (stored.ok()) {
     process.world().SetChange(call, {request.data_keys, {}, batch_id});
     request.summary[kCallKey] = call;
-    if (process.Maybe(0.8)) request.index = AppendIndex(process.handle(), data);
+    request.index = IndexOf(process, data);
     auto result = table::CommitAppend(process.handle(), request, CommitOptionsOf(process));
     outcome = OutcomeOf(process, call, result);
   }
@@ -231,6 +249,7 @@ void ReaderTurn(Process& process) {
 
 void RollerTurn(Process& process) {
   if (process.Maybe(0.4)) return CheckCommit(process, "tag", TagHead(process));
+  if (process.Maybe(0.2)) return CheckCommit(process, "set", SetProperty(process));
   auto loaded = Load(process);
   if (!loaded.ok()) return;
   const auto targets = Targets(*loaded->metadata);

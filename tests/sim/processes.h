@@ -17,7 +17,7 @@ void MaintainerTurn(Process& process);
 // been replaced for the age.
 void ReaderTurn(Process& process);
 
-// Tags the head, or makes an ancestor or tag current again.
+// Tags the head, sets a property, or makes an ancestor or tag current again.
 void RollerTurn(Process& process);
 
 // Drops the table and creates it again.

@@ -22,6 +22,9 @@ class Simulation {
   Process& Add(const std::string& name);
   void Spawn(const std::string& kind, int count, const Turn& turn);
   void SpawnAll();
+  uint64_t Turns(Process& process) const {
+    return 2 + process.Below(5) + static_cast<uint64_t>(scene_.config.more_turns);
+  }
   void Body(Process& process, const Turn& turn, uint64_t turns);
   void Quiet();
   bool failed() const { return !scene_.world.failure().empty(); }
@@ -55,7 +58,7 @@ void Simulation::Body(Process& process, const Turn& turn, uint64_t turns) {
 void Simulation::Spawn(const std::string& kind, int count, const Turn& turn) {
   for (int i = 0; i < count; ++i) {
     Process& process = Add(kind + std::to_string(processes_.size()));
-    const uint64_t turns = 2 + process.Below(5);
+    const uint64_t turns = Turns(process);
     scene_.scheduler.Spawn(process.name(),
                            [this, &process, turn, turns] { Body(process, turn, turns); });
   }
@@ -74,7 +77,7 @@ void Simulation::SpawnAll() {
     auto foreign = std::make_shared<Foreign>(&process);
     scene_.scheduler.Spawn(process.name(), [this, &process, foreign] {
       Body(
-          process, [foreign](Process&) { foreign->Turn(); }, 2 + process.Below(5));
+          process, [foreign](Process&) { foreign->Turn(); }, Turns(process));
     });
   }
 }

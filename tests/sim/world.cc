@@ -264,13 +264,22 @@ void World::CheckDuplicate(const std::string& id, int64_t snapshot_id, int64_t r
   }
 }
 
+bool World::IsReal(const table::Version& version) const {
+  auto it = real_.find(version.number);
+  return it != real_.end() && it->second == version.info.identity;
+}
+
 void World::CheckLoaded(int64_t newest_before, const table::Version& loaded) {
   if (loaded.number < newest_before) {
     Fail(fmt::format("load settled on v{}, newest was v{} before it began", loaded.number,
                      newest_before));
-  } else if (!real_.contains(loaded.number) || real_[loaded.number] != loaded.info.identity) {
+  } else if (!IsReal(loaded)) {
     Fail(fmt::format("load settled on a v{} that is a fork", loaded.number));
   }
+}
+
+void World::CheckBase(const table::Version& base) {
+  if (!IsReal(base)) Fail(fmt::format("a commit builds on a v{} that is a fork", base.number));
 }
 
 void World::CheckAcknowledged(const iceberg::TableMetadata& metadata) {

@@ -50,6 +50,8 @@ class World {
   void CheckDuplicate(const std::string& call, int64_t snapshot_id, int64_t rows);
   // A load that began when v`newest_before` was the newest.
   void CheckLoaded(int64_t newest_before, const table::Version& loaded);
+  // A commit is built on this version: it may be old, but is a real one.
+  void CheckBase(const table::Version& base);
   // A commit that added no snapshot was acknowledged.
   void CheckAcknowledged(const iceberg::TableMetadata& metadata);
   // Of all calls, whose outcomes are final.
@@ -85,6 +87,7 @@ class World {
   Status BecomeReal(int64_t number, MetadataPtr next);
   Status FollowHead(const iceberg::TableMetadata& next, const iceberg::Snapshot& head);
   Status CheckNamed(const iceberg::TableMetadata& metadata, std::set<std::string>* keys);
+  bool IsReal(const table::Version& version) const;
   void HintWritten();
   bool hint_promised() const;
   std::shared_ptr<arrow::Buffer> ObjectBytes(const std::string& key) const;

@@ -1,7 +1,8 @@
-// Appends numbered rows to a table, one batch id each, and tells every acknowledgement on stdout, until
-// it kills itself (SIGKILL) at a chosen step of the n-th append. Driven by tests/crash.
+// Appends numbered rows to a table, one batch id each, and tells every acknowledgement on stdout,
+// until it kills itself (SIGKILL) at a chosen step of the n-th append. Driven by tests/crash.
 //
-//   crash_child WAREHOUSE TABLE FIRST STEP MOMENT NTH      STEP: data manifest list index link hint none
+//   crash_child WAREHOUSE TABLE FIRST STEP MOMENT NTH      STEP: data manifest list index link hint
+//   none
 //                                                          MOMENT: before after (its effect)
 #include <csignal>
 #include <cstdio>
@@ -61,7 +62,8 @@ arrow::Status Run(char** argv) {
   timelake::table::Env env = timelake::table::MakeEnv(
       timelake::store::MakeFaultStore(timelake::store::MakeLocalStore(), hooks));
   auto impl = std::make_shared<timelake::detail::LakeImpl>();
-  impl->catalog = std::make_shared<timelake::table::Catalog>(env, root, timelake::table::SettingMap{});
+  impl->catalog =
+      std::make_shared<timelake::table::Catalog>(env, root, timelake::table::SettingMap{});
   impl->location = impl->catalog->location_uri();
   timelake::Lake lake(impl);
   ARROW_ASSIGN_OR_RAISE(auto table, lake.OpenTable(table_name));
