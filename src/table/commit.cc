@@ -57,6 +57,7 @@ class CommitRun {
   enum class NameState { kOurs, kOthers, kMissing, kUnread };
   NameState ReadName(const Sent& sent, store::ObjectInfo* info);
   CommitResult Acknowledge(const Sent& sent, store::ObjectInfo info, int64_t put_boot_us);
+  CommitResult AcknowledgeBy(const Version& newest);
   Status GiveUp(const Status& why);
   Status Unknown(const std::string& why);
   void Failed(const SentPtr& sent);
@@ -160,13 +161,32 @@ CommitResult CommitRun::Acknowledge(const Sent& sent, store::ObjectInfo info, in
   return result;
 }
 
+// The newest version is ours or holds a snapshot of ours; it need not be the one that we put.
+CommitResult CommitRun::AcknowledgeBy(const Version& newest) {
+  CommitResult result;
+  result.version = newest;
+  result.attempts = attempts_;
+  result.committed = true;
+  for (const auto& snapshot : newest.metadata->snapshots) {
+    if (created_.contains(snapshot.snapshot_id)) result.snapshot_id = snapshot.snapshot_id;
+  }
+  handle_.Learn(newest);
+  env_.Metric("commit.attempts", attempts_);
+  MoveHint(handle_, newest.number);
+  return result;
+}
+
 // Step 4: our bytes stand under their name. Is it the real next version, or a name that had been
 // freed behind our back?
 Result<CommitRun::Done> CommitRun::Judge(const SentPtr& sent, const store::ObjectInfo& info,
                                          int64_t put_boot_us) {
   ForkCheck check{handle_, sent->base, sent->number(), *sent->bytes, info, created_};
-  switch (CheckFork(check)) {
-    case ForkVerdict::kReal: return Acknowledge(*sent, info, put_boot_us);
+  const ForkAnswer answer = CheckFork(check);
+  switch (answer.verdict) {
+    case ForkVerdict::kReal:
+      if (!answer.newest) return Acknowledge(*sent, info, put_boot_us);
+      if (sent->attempt.on_success) sent->attempt.on_success();
+      return AcknowledgeBy(*answer.newest);
     case ForkVerdict::kUnknown:
       return Unknown("its version stands on a base that could not be confirmed");
     case ForkVerdict::kFork: break;
@@ -215,7 +235,8 @@ Result<CommitRun::Done> CommitRun::Send(const SentPtr& sent) {
     sent->unanswered = true;
     store::ObjectInfo info;
     switch (ReadName(*sent, &info)) {
-      case NameState::kOurs: return AfterWin(sent, std::move(info), before);
+      case NameState::kOurs:  // by whichever send
+        return AfterWin(sent, std::move(info), sent->first_send);
       case NameState::kOthers:
         if (!Old(*sent)) Failed(sent);
         return Done();
@@ -240,14 +261,7 @@ Result<CommitRun::Done> CommitRun::SettleOpen() {
     }
   }
   for (const auto& snapshot : base_.metadata->snapshots) {
-    if (!created_.contains(snapshot.snapshot_id)) continue;
-    CommitResult result;
-    result.version = base_;
-    result.attempts = attempts_;
-    result.committed = true;
-    result.snapshot_id = snapshot.snapshot_id;
-    MoveHint(handle_, base_.number);
-    return result;
+    if (created_.contains(snapshot.snapshot_id)) return AcknowledgeBy(base_);
   }
   if (late) return Judge(late->first, late->second, kNever);
   return Done();
@@ -348,8 +362,7 @@ Result<CommitResult> CommitRun::First(iceberg::TableMetadata metadata, int64_t l
   open_.push_back(sent);
   while (true) {
     ++attempts_;
-    const int64_t before = env_.clock->BootMicros();
-    if (sent->first_send == kNever) sent->first_send = before;
+    if (sent->first_send == kNever) sent->first_send = env_.clock->BootMicros();
     auto reply = env_.store->PutIfAbsent(key, sent->bytes);
     if (!reply.ok()) {
       if (!sent->unanswered) return reply.status();
@@ -362,11 +375,13 @@ Result<CommitResult> CommitRun::First(iceberg::TableMetadata metadata, int64_t l
       state = ReadName(*sent, &info);
     }
     if (state == NameState::kOurs) {
-      if (env_.clock->BootMicros() - listed_boot_us < half) return Acknowledge(*sent, info, before);
+      if (env_.clock->BootMicros() - listed_boot_us < half) {
+        return Acknowledge(*sent, info, sent->first_send);
+      }
       auto newest = FindNewest(handle_, {});
       if (newest.ok() && *newest &&
           (*newest)->metadata->table_uuid == sent->attempt.metadata.table_uuid) {
-        return Acknowledge(*sent, info, before);
+        return AcknowledgeBy(**newest);
       }
       return Unknown("the folder was listed too long ago");
     }

@@ -20,8 +20,8 @@ Result<bool> BaseUnchanged(const ForkCheck& check) {
 
 struct Newest {
   VersionListing listing;
+  Version version;  // the highest
   std::shared_ptr<arrow::Buffer> bytes;
-  iceberg::TableMetadata metadata;
 };
 
 // A young listing whose highest version, read afterwards, is the object that it showed.
@@ -40,7 +40,11 @@ Result<std::optional<Newest>> ListNewest(const ForkCheck& check) {
     if (env.rules->list_same && !(same && young)) continue;
     const std::string_view text(reinterpret_cast<const char*>(reply.bytes->data()),
                                 static_cast<size_t>(reply.bytes->size()));
-    TL_ASSIGN_OR_RAISE(newest.metadata, iceberg::ReadMetadata(text, top.info.key));
+    TL_ASSIGN_OR_RAISE(auto metadata, iceberg::ReadMetadata(text, top.info.key));
+    newest.version.number = top.number;
+    newest.version.metadata = std::make_shared<const iceberg::TableMetadata>(std::move(metadata));
+    newest.version.info = std::move(reply.info);
+    newest.version.proved_boot_us = newest.listing.began_boot_us;
     newest.bytes = reply.bytes;
     return newest;
   }
@@ -49,7 +53,8 @@ Result<std::optional<Newest>> ListNewest(const ForkCheck& check) {
 
 bool HoldsOurs(const ForkCheck& check, const Newest& newest) {
   if (newest.bytes->Equals(check.bytes)) return true;
-  return std::any_of(newest.metadata.snapshots.begin(), newest.metadata.snapshots.end(),
+  const auto& snapshots = newest.version.metadata->snapshots;
+  return std::any_of(snapshots.begin(), snapshots.end(),
                      [&](const auto& s) { return check.created.contains(s.snapshot_id); });
 }
 
@@ -71,16 +76,18 @@ ForkVerdict ByListing(const ForkCheck& check, const Newest& newest) {
 
 }  // namespace
 
-ForkVerdict CheckFork(const ForkCheck& check) {
+ForkAnswer CheckFork(const ForkCheck& check) {
   const Env& env = check.handle.env();
   if (!(env.rules->shared_list && IsShared(*check.base.metadata))) {
     auto unchanged = BaseUnchanged(check);
-    if (!unchanged.ok()) return ForkVerdict::kUnknown;
-    if (*unchanged) return ForkVerdict::kReal;
+    if (!unchanged.ok()) return {};
+    if (*unchanged) return {ForkVerdict::kReal, std::nullopt};
   }
   auto newest = ListNewest(check);
-  if (!newest.ok() || !*newest) return ForkVerdict::kUnknown;
-  return ByListing(check, **newest);
+  if (!newest.ok() || !*newest) return {};
+  ForkAnswer answer{ByListing(check, **newest), std::nullopt};
+  if (answer.verdict == ForkVerdict::kReal) answer.newest = std::move((*newest)->version);
+  return answer;
 }
 
 }  // namespace timelake::table
