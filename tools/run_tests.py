@@ -78,8 +78,8 @@ def table(build):
     for folder in sorted((ROOT / "tests/unit").glob("*/")):
         add(exists(f"tests/unit/{folder.name}/*_test.cc", f"tests/unit/{folder.name}/*/*_test.cc"),
             f"unit-{folder.name}", [build / f"test_{folder.name}"], UNIT_BUDGETS.get(folder.name, UNIT_BUDGET))
-    add(exists("tests/regress/*.cc"), "regress", [build / "test_regress"], 180)
-    add(exists("tests/sim/*.cc"), "sim", [build / "test_sim", "--seeds", "200"], 180)
+    add(exists("tests/regress/*.cc"), "regress", [build / "test_regress"], 300)
+    add(exists("tests/sim/*.cc"), "sim", [build / "test_sim", "--seeds", "200"], 240)
     add(exists("tests/sql/*.cc"), "sql-cases", [build / "test_sql_cases"], 120)
     for name, budget in (("sql", 120), ("cli", 240), ("python", 180), ("interop", 300), ("crash", 180)):
         add(exists(f"tests/{name}/test_*.py", f"tests/{name}/*/test_*.py"),
