@@ -18,9 +18,11 @@ void Lean(const std::string& rule, Config* config) {
   if (is({"uuid"})) config->droppers = 1;
   // Requests whose outcome is not known, and long sleeps among them.
   if (is({"own_name", "unsettled_unknown", "batch_own"})) {
-    config->faults = 0.2;
+    config->faults = 0.3;
+    config->late = 0.3;
     config->suspensions = 0.03;
     config->maintainers = 2;
+    config->more_turns = 4;
   }
   if (is({"again_unknown"})) {
     config->late = 0.3;
