@@ -22,7 +22,7 @@ struct ReadFilesOptions {
       FileFormat::kAuto;  // by suffix (.parquet .csv .tsv, each also .gz) and magic bytes
   // Spellings of NULL besides the empty field. Default: NA, N/A, null, NULL, Null, in columns that
   // are not text (there only an unquoted empty field is NULL). A list given here holds for all
-  // columns.
+  // columns. Binary and fixed columns: "\xHH" is one byte, everything else stands for itself.
   std::optional<std::vector<std::string>> null_values;
   std::string delimiter;  // empty: ',' for CSV, tab for TSV
 };

@@ -69,10 +69,7 @@ class IndexExtender {
     std::shared_ptr<arrow::RecordBatch> rows = newest_;
     if (const auto* head = iceberg::CurrentSnapshot(metadata)) {
       TL_ASSIGN_OR_RAISE(auto older, index::ValidAt(env, metadata, *head, contract));
-      if (!older) {
-        env.Metric("index.miss");
-        return std::nullopt;
-      }
+      if (!older) return std::nullopt;
       TL_ASSIGN_OR_RAISE(rows, index::Merge(*older, newest_, schema_, contract));
     }
     TL_ASSIGN_OR_RAISE(auto bytes, index::Encode(rows, schema_));

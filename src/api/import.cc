@@ -8,6 +8,7 @@
 #include "iceberg/arrow_schema.h"
 #include "ingest/csv_infer.h"
 #include "ingest/csv_reader.h"
+#include "ingest/csv_text.h"
 #include "ingest/file_format.h"
 #include "ingest/parquet_file.h"
 #include "table/load.h"
@@ -63,6 +64,12 @@ class FileSource {
     TL_ASSIGN_OR_RAISE(
         auto aligner, write::Aligner::Make(file->target_, *file->input_->schema(), write_options_));
     file->aligner_.emplace(std::move(aligner));
+    TL_ASSIGN_OR_RAISE(const FileKind kind, ingest::KindOfFile(path, options_.read.format));
+    if (kind.format != FileFormat::kParquet) {
+      file->aligner_->NameRows(
+          [path, gzip = kind.gzip](int64_t row) { return ingest::LineOfRecord(path, gzip, row); },
+          "line");
+    }
     return file;
   }
 

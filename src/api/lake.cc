@@ -1,5 +1,6 @@
 #include "timelake/lake.h"
 
+#include <filesystem>
 #include <map>
 
 #include "base/text.h"
@@ -30,6 +31,15 @@ arrow::Status CheckStorageOptions(const store::Location& location,
                          Quote(options.begin()->first), location.scheme);
 }
 
+// One that does not exist yet is made by the first table.
+arrow::Status CheckFolder(const store::Location& location) {
+  std::error_code ignored;
+  const auto status = std::filesystem::status(location.root, ignored);
+  if (location.scheme == "memory" || !std::filesystem::exists(status)) return Status::OK();
+  if (std::filesystem::is_directory(status)) return Status::OK();
+  return InvalidArgument("warehouse {} is a file, not a folder", location.root);
+}
+
 arrow::Result<table::SettingMap> CheckSessionSettings(
     const std::map<std::string, std::string>& settings) {
   table::SettingMap checked;
@@ -53,6 +63,7 @@ Table Wrap(const std::shared_ptr<detail::LakeImpl>& lake, std::shared_ptr<table:
 arrow::Result<Lake> Lake::Open(std::string_view location, const LakeOptions& options) {
   TL_ASSIGN_OR_RAISE(store::Location parsed, store::ParseLocation(location));
   TL_RETURN_NOT_OK(CheckStorageOptions(parsed, options.storage_options));
+  TL_RETURN_NOT_OK(CheckFolder(parsed));
   TL_ASSIGN_OR_RAISE(auto settings, CheckSessionSettings(options.settings));
   TL_ASSIGN_OR_RAISE(auto store, MakeStore(parsed));
   if (options.observer && options.observer->metric) {

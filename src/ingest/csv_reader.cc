@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "iceberg/arrow_schema.h"
+#include "ingest/byte_text.h"
 #include "ingest/csv_text.h"
 #include "ingest/time_text.h"
 #include "write/convert.h"
@@ -46,6 +47,10 @@ Status LineError(const CsvSource& source, const Status& status) {
   std::string first = text.substr(0, text.find("\n\n"));
   std::replace(first.begin(), first.end(), '\n', ' ');
   return InvalidArgument("file {}, line {}: {}", source.path, line, first);
+}
+
+bool IsBytes(iceberg::TypeId type) {
+  return type == iceberg::TypeId::kBinary || type == iceberg::TypeId::kFixed;
 }
 
 // Passes on what DuckDB reads, with its errors put right.
@@ -133,7 +138,8 @@ class TypedReader : public arrow::RecordBatchReader {
     return std::find(nulls_.begin(), nulls_.end(), text) != nulls_.end();
   }
 
-  // Without the spellings of NULL; other than text columns also without blanks around the value.
+  // Without the spellings of NULL; other than text and byte columns also without blanks around the
+  // value.
   Result<std::shared_ptr<arrow::Array>> Cleaned(const arrow::StringArray& text,
                                                 bool is_text) const {
     arrow::StringBuilder builder;
@@ -161,10 +167,16 @@ class TypedReader : public arrow::RecordBatchReader {
                            array->type()->ToString());
     }
     const auto& text = static_cast<const arrow::StringArray&>(*array);
-    const bool is_text = !column.type || column.type->id == iceberg::TypeId::kString;
+    const bool is_text =
+        !column.type || column.type->id == iceberg::TypeId::kString || IsBytes(column.type->id);
     TL_ASSIGN_OR_RAISE(auto cleaned, Cleaned(text, is_text));
     if (!column.type) return cleaned;
     const write::Place place = PlaceOf(index);
+    if (IsBytes(column.type->id)) {
+      TL_ASSIGN_OR_RAISE(cleaned, BytesOf(static_cast<const arrow::StringArray&>(*cleaned), place));
+    }
+    TL_ASSIGN_OR_RAISE(auto converted, write::Convert(place, cleaned, *column.type,
+                                                      /*keep_dictionary=*/false));
     if (column.type->id == iceberg::TypeId::kTimestamptz) {
       TL_RETURN_NOT_OK(column.zones.Check(static_cast<const arrow::StringArray&>(*cleaned), place));
       if (column.zones.FirstNaive() && note_) {
@@ -172,7 +184,7 @@ class TypedReader : public arrow::RecordBatchReader {
                           Quote(place.column)));
       }
     }
-    return write::Convert(place, cleaned, *column.type, /*keep_dictionary=*/false);
+    return converted;
   }
 
   std::shared_ptr<arrow::RecordBatchReader> text_;

@@ -165,9 +165,11 @@ Status Catalog::Drop(const TableName& name, bool if_exists, bool purge) {
   // as the memory of what is still to be deleted.
   TL_ASSIGN_OR_RAISE(auto below, ReadVersion(env_, handle->folder(), dropped.version.number - 1));
   if (!below) return Status::OK();
-  TL_ASSIGN_OR_RAISE(auto reach, DataFilesOf(env_, *below->metadata));
-  std::vector<std::string> keys(reach.begin(), reach.end());
-  return env_.store->DeleteAll(keys);
+  TL_ASSIGN_OR_RAISE(Reach reach, ReachOf(env_, *below->metadata, Reading::kSkipMissing));
+  for (const auto* keys : {&reach.files, &reach.manifests, &reach.others}) {
+    TL_RETURN_NOT_OK(env_.store->DeleteAll({keys->begin(), keys->end()}));
+  }
+  return Status::OK();
 }
 
 }  // namespace timelake::table

@@ -57,9 +57,4 @@ Result<Reach> ReachOf(const Env& env, const iceberg::TableMetadata& metadata, Re
   return reach;
 }
 
-Result<std::set<std::string>> DataFilesOf(const Env& env, const iceberg::TableMetadata& metadata) {
-  TL_ASSIGN_OR_RAISE(Reach reach, ReachOf(env, metadata, Reading::kSkipMissing));
-  return std::move(reach.files);
-}
-
 }  // namespace timelake::table

@@ -26,7 +26,4 @@ Status AddReach(const Env& env, const iceberg::Snapshot& snapshot, Reading readi
 // Of a version: all its snapshots, the batch-id log, statistics files.
 Result<Reach> ReachOf(const Env& env, const iceberg::TableMetadata& metadata, Reading reading);
 
-// Data and delete files of all snapshots; what is already gone is skipped.
-Result<std::set<std::string>> DataFilesOf(const Env& env, const iceberg::TableMetadata& metadata);
-
 }  // namespace timelake::table

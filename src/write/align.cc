@@ -79,9 +79,16 @@ Result<Aligner> Aligner::Make(const Target& target, const arrow::Schema& input,
   return aligner;
 }
 
+void Aligner::NameRows(std::function<int64_t(int64_t row)> place_of, std::string unit) {
+  place_of_ = std::move(place_of);
+  unit_ = std::move(unit);
+}
+
 Place Aligner::PlaceOf(const iceberg::Field& field) const {
-  return {target_->table_name, field.name,
-          [first = rows_in_ + 1](int64_t position) { return first + position; }};
+  const auto row_of = [this, first = rows_in_ + 1](int64_t position) {
+    return place_of_ ? place_of_(first + position) : first + position;
+  };
+  return {target_->table_name, field.name, row_of, unit_};
 }
 
 int64_t Aligner::latest_us() const {

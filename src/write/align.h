@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -18,6 +19,10 @@ namespace timelake::write {
 // kInvalidArgument and name table, column, row of the append (from 1), value and what is accepted.
 class Aligner {
  public:
+  // Another count than rows of the append for messages: `place_of` maps a row (from 1) to it,
+  // `unit` names it ("line").
+  void NameRows(std::function<int64_t(int64_t row)> place_of, std::string unit);
+
   // Checks the columns: unknown, repeated, missing ones.
   static Result<Aligner> Make(const Target& target, const arrow::Schema& input,
                               const WriteOptions& options);
@@ -42,6 +47,8 @@ class Aligner {
   std::vector<int> source_;  // per table column: column of the input, -1: missing
   int64_t rows_in_ = 0;      // rows of the batches before the current one
   int64_t skipped_ = 0;
+  std::function<int64_t(int64_t)> place_of_;
+  std::string unit_ = "row";
 };
 
 }  // namespace timelake::write

@@ -105,6 +105,20 @@ def test_arrow(tl):
     check_arrow(pa.ipc.open_stream(tl("sql", QUERY, "--format", "arrow").raw).read_all())
 
 
+def test_bytes_go_through_csv_unchanged(tl):
+    schema, contract = "time:timestamptz, b:binary, f:fixed(3)", ["--time-column", "time"]
+    rows = pa.table({"time": pa.array(range(260), pa.timestamp("us", "UTC")),
+                     "b": pa.array([bytes([i]) for i in range(256)] + [b"", None, b' \\x41"', "é".encode()], pa.binary()),
+                     "f": pa.array([bytes([i, 92, 0]) for i in range(256)] + [None] * 4, pa.binary(3))})
+    tl.make_table("first", schema, contract, None)
+    tl("append", "first", tl.file("rows.parquet", rows))
+    tl.make_table("second", schema, contract, None)
+    tl("append", "second", tl.file("rows.csv", tl("sql", "FROM first", "--format", "csv").out))
+    read = lambda name: pa.ipc.open_stream(tl("sql", f"FROM {name} ORDER BY time", "--format", "arrow").raw).read_all()
+    assert read("first").equals(read("second"))
+    assert read("second").column("b").to_pylist() == rows.column("b").to_pylist()
+
+
 @pytest.mark.parametrize("form", ["parquet", "arrow"])
 def test_binary_formats_of_no_rows_keep_the_schema(tl, form):
     raw = tl("sql", f"SELECT * FROM ({QUERY}) WHERE false", "--format", form).raw
