@@ -13,19 +13,22 @@ Version Handle::known() const {
   return known_;
 }
 
-void Handle::Learn(const Version& version) {
+bool Handle::Learn(const Version& version) {
   std::lock_guard lock(mutex_);
+  const std::string& uuid = version.metadata->table_uuid;
+  if (table_uuid_.empty()) table_uuid_ = uuid;
+  if (table_uuid_ != uuid && env_.rules->uuid) return false;
   const bool newer = !known_ || version.number > known_.number;
-  const bool later_proof = known_ && version.number == known_.number &&
-                           version.proved_boot_us > known_.proved_boot_us;
+  const bool later_proof =
+      known_ && version.number == known_.number && version.proved_boot_us > known_.proved_boot_us;
   if (newer || later_proof) known_ = version;
-  if (table_uuid_.empty()) table_uuid_ = version.metadata->table_uuid;
+  return true;
 }
 
 void Handle::Forget() {
   std::lock_guard lock(mutex_);
   known_ = {};
-  hint_identity_.reset();
+  hint_.reset();
 }
 
 std::string Handle::table_uuid() const {
@@ -33,14 +36,14 @@ std::string Handle::table_uuid() const {
   return table_uuid_;
 }
 
-std::optional<std::string> Handle::hint_identity() const {
+std::optional<Handle::KnownHint> Handle::hint() const {
   std::lock_guard lock(mutex_);
-  return hint_identity_;
+  return hint_;
 }
 
-void Handle::set_hint_identity(std::optional<std::string> identity) {
+void Handle::set_hint(std::optional<KnownHint> hint) {
   std::lock_guard lock(mutex_);
-  hint_identity_ = std::move(identity);
+  hint_ = std::move(hint);
 }
 
 }  // namespace timelake::table

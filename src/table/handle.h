@@ -44,17 +44,23 @@ class Handle {
   std::string HintKey() const;
 
   Version known() const;
-  // Keeps `version` if it is newer than what is known, or the same with a later proof.
-  void Learn(const Version& version);
+  // Keeps `version` if it is newer than what is known, or the same with a later proof. False: it is
+  // of another table than the first version seen, and is not kept.
+  bool Learn(const Version& version);
   // Forgets the version (it was a dead fork); the table's uuid stays known, so that a table that
   // was dropped and created again is not taken for the same.
   void Forget();
   // Of the first version seen; empty while none was.
   std::string table_uuid() const;
 
-  // Identity of the hint object that this process wrote last; for compare-and-swap without reading.
-  std::optional<std::string> hint_identity() const;
-  void set_hint_identity(std::optional<std::string> identity);
+  // The hint that was last written or seen through this handle; for compare-and-swap without
+  // reading. Other calls may have moved it on.
+  struct KnownHint {
+    int64_t version = 0;
+    std::string identity;  // of the object
+  };
+  std::optional<KnownHint> hint() const;
+  void set_hint(std::optional<KnownHint> hint);
 
  private:
   Env env_;
@@ -63,7 +69,7 @@ class Handle {
   mutable std::mutex mutex_;
   Version known_;
   std::string table_uuid_;
-  std::optional<std::string> hint_identity_;
+  std::optional<KnownHint> hint_;
 };
 
 }  // namespace timelake::table

@@ -41,7 +41,7 @@ Result<bool> TryMove(Handle& handle, int64_t number, std::optional<std::string>*
     TL_ASSIGN_OR_RAISE(Hint hint, ReadHint(handle));
     TL_ASSIGN_OR_RAISE(bool good, GoodEnough(handle, hint, number));
     if (good) {
-      handle.set_hint_identity(hint.version == number ? hint.identity : std::nullopt);
+      handle.set_hint(Handle::KnownHint{*hint.version, *hint.identity});
       return true;
     }
     *identity = hint.identity;
@@ -53,7 +53,7 @@ Result<bool> TryMove(Handle& handle, int64_t number, std::optional<std::string>*
   }
   TL_ASSIGN_OR_RAISE(auto reply, env.store->PutIfMatch(handle.HintKey(), bytes, *identity));
   if (reply.outcome == store::PutOutcome::kCreated) {
-    handle.set_hint_identity(reply.info.identity);
+    handle.set_hint(Handle::KnownHint{number, reply.info.identity});
     return true;
   }
   *identity_known = false;  // somebody else wrote it, or no reply: look again
@@ -75,8 +75,11 @@ Result<Hint> ReadHint(const Handle& handle) {
 }
 
 void MoveHint(Handle& handle, int64_t number) {
-  std::optional<std::string> identity = handle.hint_identity();
-  bool identity_known = identity.has_value();
+  const auto known = handle.hint();
+  if (known && known->version > number) return;  // by another call through this handle
+  std::optional<std::string> identity;
+  if (known) identity = known->identity;
+  bool identity_known = known.has_value();
   Status last;
   for (int i = 0; i < kTries; ++i) {
     auto settled = TryMove(handle, number, &identity, &identity_known);
@@ -84,7 +87,7 @@ void MoveHint(Handle& handle, int64_t number) {
     last = settled.status();
     if (!settled.ok()) identity_known = false;
   }
-  handle.set_hint_identity(std::nullopt);
+  handle.set_hint(std::nullopt);
   handle.env().Log(
       LogLevel::kInfo,
       fmt::format("{}: version-hint.text could not be moved to {} ({}); the next commit "
@@ -93,7 +96,7 @@ void MoveHint(Handle& handle, int64_t number) {
 }
 
 void RepairHint(Handle& handle, int64_t newest) {
-  handle.set_hint_identity(std::nullopt);
+  handle.set_hint(std::nullopt);
   MoveHint(handle, newest);
 }
 

@@ -86,9 +86,8 @@ Result<std::optional<Version>> FindNewest(const Handle& handle, const Version& s
 }
 
 Result<Version> LoadNewest(Handle& handle) {
-  const std::string uuid = handle.table_uuid();
-  const bool seen = !uuid.empty();
   TL_ASSIGN_OR_RAISE(auto found, FindNewest(handle, handle.known()));
+  const bool seen = !handle.table_uuid().empty();
   if (!found) {
     return seen ? NotFound("table {} was dropped or replaced: no version of it is left",
                            handle.name())
@@ -98,12 +97,11 @@ Result<Version> LoadNewest(Handle& handle) {
     return seen ? NotFound("table {} was dropped or replaced", handle.name())
                 : NotFound("table {} does not exist (it was dropped)", handle.name());
   }
-  const bool replaced = seen && uuid != found->metadata->table_uuid;
-  if (replaced && handle.env().rules->uuid) {
+  // Another thread may have been the first to see the table, while this one looked for it.
+  if (!handle.Learn(*found)) {
     return NotFound("table {} was dropped or replaced: its table-uuid was {} and is now {}",
-                    handle.name(), uuid, found->metadata->table_uuid);
+                    handle.name(), handle.table_uuid(), found->metadata->table_uuid);
   }
-  handle.Learn(*found);
   return *found;
 }
 
