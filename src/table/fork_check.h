@@ -13,11 +13,11 @@ enum class ForkVerdict { kReal, kFork, kUnknown };
 
 struct ForkCheck {
   const Handle& handle;
-  const Version& base;                 // vN that the commit was built on
-  int64_t number;                      // N + 1
-  const arrow::Buffer& bytes;          // what was put under that name
-  const store::ObjectInfo& info;       // of that object, as its put or a read of it told
-  const std::set<int64_t>& created;    // snapshots of this call's attempts
+  const Version& base;               // vN that the commit was built on
+  int64_t number;                    // N + 1
+  const arrow::Buffer& bytes;        // what was put under that name
+  const store::ObjectInfo& info;     // of that object, as its put or a read of it told
+  const std::set<int64_t>& created;  // snapshots of this call's attempts
 };
 
 struct ForkAnswer {

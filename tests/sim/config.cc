@@ -90,6 +90,7 @@ Config MakeConfig(uint64_t seed, const std::string& lean,
   config.rollers = maybe(0.4) ? 1 : 0;
   config.droppers = maybe(0.15) ? 1 : 0;
   const int foreigners = between(1, 2);
+  config.shared_handle = maybe(0.3);
   config.last_append = maybe(0.5);
   config.last_expiry = maybe(0.7);
   Lean(lean, &config);

@@ -31,6 +31,7 @@ struct Config {
   bool compare_and_swap = true;  // for the hint
   bool injected_hints = false;   // the hint is lost, old, too high or garbage now and then
   bool wrong_clocks = false;     // wall clocks differ and are set anew
+  bool shared_handle = false;    // two threads of one process append through one handle
   bool racing_creates = false;   // the table is made by two at once, under faults
   double faults = 0.04;          // of requests: lost before, and as many after the effect
   double late = 0.02;          // of conditional puts and deletes: no reply, effect some time later

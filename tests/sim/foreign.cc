@@ -30,15 +30,11 @@ struct Foreign::Planned {
   int64_t snapshot_id = 0;
 };
 
-Result<store::GetReply> Foreign::Get(const std::string& key) {
-  const table::Env& env = process_.env();
-  return table::Retried(env, [&] { return env.store->Get(key); });
-}
-
 // The newest version, as far as hint and probes tell.
-Status Foreign::Look() {
-  const table::Env& env = process_.env();
-  TL_ASSIGN_OR_RAISE(auto hint, Get(process_.handle().HintKey()));
+Status Foreign::Look(Process& process) {
+  const table::Env& env = process.env();
+  TL_ASSIGN_OR_RAISE(
+      auto hint, table::Retried(env, [&] { return env.store->Get(process.handle().HintKey()); }));
   int64_t number = known_ ? known_->number : 0;
   if (hint.found) number = std::max(number, ParseInt64(View(*hint.bytes)).ValueOr(0));
   std::optional<table::Version> found;
@@ -61,11 +57,11 @@ Status Foreign::Look() {
 }
 
 // All live entries as one manifest, with a file added to or taken from them.
-Result<Foreign::Planned> Foreign::Plan() {
-  const table::Env& env = process_.env();
+Result<Foreign::Planned> Foreign::Plan(Process& process) const {
+  const table::Env& env = process.env();
   const auto& metadata = *known_->metadata;
   Planned planned;
-  planned.snapshot_id = NewSnapshotId(process_.random());
+  planned.snapshot_id = NewSnapshotId(process.random());
   const int64_t sequence_number = metadata.last_sequence_number + 1;
   std::vector<iceberg::ManifestEntry> entries;
   if (const auto* head = iceberg::CurrentSnapshot(metadata)) {
@@ -79,8 +75,8 @@ Result<Foreign::Planned> Foreign::Plan() {
       }
     }
   }
-  if (entries.size() > 1 && process_.Maybe(0.25)) {
-    auto& entry = entries[process_.Below(entries.size())];
+  if (entries.size() > 1 && process.Maybe(0.25)) {
+    auto& entry = entries[process.Below(entries.size())];
     entry.status = iceberg::EntryStatus::kDeleted;
     entry.snapshot_id = planned.snapshot_id;
     TL_ASSIGN_OR_RAISE(std::string key, store::KeyOf(*env.store, entry.file.file_path));
@@ -88,15 +84,15 @@ Result<Foreign::Planned> Foreign::Plan() {
     planned.operation = "delete";
   } else {
     const DataFiles& data =
-        FilesOf({{static_cast<int64_t>(process_.Below(3)), static_cast<int64_t>(process_.Below(4)),
-                  process_.world().NextValue()}});
+        FilesOf({{static_cast<int64_t>(process.Below(3)), static_cast<int64_t>(process.Below(4)),
+                  process.world().NextValue()}});
     iceberg::ManifestEntry entry;
     entry.file = data.files[0].file;
     const std::string key = std::string(kFolder) + "/data/" + entry.file.file_path +
-                            FormatUuid(NewUuidV4(process_.random())) + ".parquet";
+                            FormatUuid(NewUuidV4(process.random())) + ".parquet";
     entry.file.file_path = store::UriOf(*env.store, key);
     entries.push_back(std::move(entry));
-    process_.world().AddFile(key, data.files[0].rows);
+    process.world().AddFile(key, data.files[0].rows);
     planned.change.added.push_back(key);
     planned.objects.push_back({key, data.files[0].bytes});
   }
@@ -104,7 +100,7 @@ Result<Foreign::Planned> Foreign::Plan() {
                                        *iceberg::DefaultSpec(metadata),
                                        iceberg::ManifestContent::kData, iceberg::kFormatVersion};
   const std::string key =
-      fmt::format("{}/metadata/{}-m.avro", kFolder, FormatUuid(NewUuidV4(process_.random())));
+      fmt::format("{}/metadata/{}-m.avro", kFolder, FormatUuid(NewUuidV4(process.random())));
   TL_ASSIGN_OR_RAISE(auto bytes, iceberg::WriteManifest(header, entries));
   TL_ASSIGN_OR_RAISE(
       auto row, iceberg::DescribeManifest(header, entries, store::UriOf(*env.store, key),
@@ -114,10 +110,10 @@ Result<Foreign::Planned> Foreign::Plan() {
   return planned;
 }
 
-Status Foreign::Commit(Planned planned) {
-  const table::Env& env = process_.env();
+Status Foreign::Commit(Process& process, Planned planned) {
+  const table::Env& env = process.env();
   const auto* head = iceberg::CurrentSnapshot(*known_->metadata);
-  auto next = table::Following(process_.handle(), *known_);
+  auto next = table::Following(process.handle(), *known_);
   iceberg::Snapshot snapshot;
   snapshot.snapshot_id = planned.snapshot_id;
   if (head != nullptr) snapshot.parent_snapshot_id = head->snapshot_id;
@@ -149,7 +145,7 @@ Status Foreign::Commit(Planned planned) {
   known_->number = number;
   known_->metadata = std::make_shared<const iceberg::TableMetadata>(std::move(next));
   known_->info = put.info;
-  (void)env.store->Put(process_.handle().HintKey(),
+  (void)env.store->Put(process.handle().HintKey(),
                        arrow::Buffer::FromString(std::to_string(number)));
   for (int64_t n = std::max<int64_t>(1, number - kKeptVersions - 3); n < number - kKeptVersions;
        ++n) {
@@ -158,21 +154,21 @@ Status Foreign::Commit(Planned planned) {
   return Status::OK();
 }
 
-void Foreign::Turn() {
+void Foreign::Turn(Process& process) {
   const auto run = [&]() -> Status {
-    if (!known_ || process_.Maybe(0.5)) TL_RETURN_NOT_OK(Look());
+    if (!known_ || process.Maybe(0.5)) TL_RETURN_NOT_OK(Look(process));
     if (table::IsDropped(*known_->metadata)) {
       known_.reset();
       return Status::OK();
     }
-    TL_ASSIGN_OR_RAISE(auto planned, Plan());
-    planned.call = process_.world().Begin('F', "", "");
-    process_.world().SetChange(planned.call, planned.change);
-    return Commit(std::move(planned));
+    TL_ASSIGN_OR_RAISE(auto planned, Plan(process));
+    planned.call = process.world().Begin('F', "", "");
+    process.world().SetChange(planned.call, planned.change);
+    return Commit(process, std::move(planned));
   };
   const Status status = run();
   if (status.ok()) return;
-  process_.Note("foreign: " + MessageOf(status));
+  process.Note("foreign: " + MessageOf(status));
   known_.reset();
 }
 

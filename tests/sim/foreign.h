@@ -13,19 +13,15 @@ namespace timelake::sim {
 // mark of ours in its snapshots. Now and then it deletes a file's rows.
 class Foreign {
  public:
-  explicit Foreign(Process* process) : process_(*process) {}
-
-  void Turn();
+  void Turn(Process& process);
 
  private:
   struct Planned;
 
-  Status Look();
-  Result<Planned> Plan();
-  Status Commit(Planned planned);
-  Result<store::GetReply> Get(const std::string& key);
+  Status Look(Process& process);
+  Result<Planned> Plan(Process& process) const;
+  Status Commit(Process& process, Planned planned);
 
-  Process& process_;
   std::optional<table::Version> known_;
 };
 

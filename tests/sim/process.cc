@@ -84,6 +84,15 @@ void Process::Restart() {
   FreshHandle();
 }
 
+void Process::FreshHandle() {
+  handles_.push_back(std::make_unique<table::Handle>(env_, "default.cpu", kFolder));
+}
+
+void Process::Note(const std::string& what) {
+  const auto* task = scene_->scheduler.current();
+  scene_->trace.Add(scene_->time(), task == nullptr ? name_ : task->name, what);
+}
+
 Fault Process::NextFault(const Op& op) {
   const auto* task = scene_->scheduler.current();
   if (task == nullptr || scene_->calm) return {};

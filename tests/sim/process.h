@@ -3,6 +3,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "sim/config.h"
 #include "sim/scheduler.h"
@@ -44,19 +45,19 @@ class Process {
 
   // A new incarnation: nothing is known or cached.
   void Restart();
-  void FreshHandle() { handle_ = std::make_unique<table::Handle>(env_, "default.cpu", kFolder); }
+  void FreshHandle();
 
   Scene& scene() { return *scene_; }
   World& world() { return scene_->world; }
   const table::Env& env() const { return env_; }
-  table::Handle& handle() { return *handle_; }
+  table::Handle& handle() { return *handles_.back(); }
   Random& random() { return *random_; }
   SimClock& clock() { return *clock_; }
   const std::string& name() const { return name_; }
 
   uint64_t Below(uint64_t bound) { return random_->Below(bound); }
   bool Maybe(double probability) { return Chance(*random_, probability); }
-  void Note(const std::string& what) { scene_->trace.Add(scene_->time(), name_, what); }
+  void Note(const std::string& what);
 
  private:
   store::FaultHooks Hooks();
@@ -67,7 +68,8 @@ class Process {
   const std::shared_ptr<Random> random_;  // of what the process does and draws
   const std::shared_ptr<SimClock> clock_;
   table::Env env_;
-  std::unique_ptr<table::Handle> handle_;
+  // The last is in use; another thread of this process may still be in a call through one before.
+  std::vector<std::unique_ptr<table::Handle>> handles_;
 };
 
 }  // namespace timelake::sim

@@ -77,8 +77,8 @@ Status Store(Process& process, const DataFiles& data, table::AppendRequest* requ
 }
 
 // Most appends carry the index on; all show on what they build.
-table::IndexFn IndexOf(Process& process, const DataFiles& data) {
-  table::IndexFn extend = AppendIndex(process.handle(), data);
+table::IndexFn IndexOf(Process& process, table::Handle& handle, const DataFiles& data) {
+  table::IndexFn extend = AppendIndex(handle, data);
   return [&process, extend, wanted = process.Maybe(0.8)](
              const table::Version& base, int64_t id) -> Result<std::optional<table::IndexObject>> {
     process.world().CheckBase(base);
@@ -162,18 +162,19 @@ Result<table::Version> Load(Process& process) {
 
 Outcome Append(Process& process, const std::vector<Row>& rows, const std::string& batch_id) {
   const DataFiles& data = FilesOf(rows);
+  table::Handle& handle = process.handle();  // another thread may take a fresh one meanwhile
   table::AppendRequest request;
   request.started_boot_us = process.env().clock->BootMicros();
   request.batch_id = batch_id;
-  const std::string call = process.world().Begin('A', batch_id, process.handle().table_uuid());
+  const std::string call = process.world().Begin('A', batch_id, handle.table_uuid());
   process.Note(fmt::format("append {} {}", call, batch_id));
   Outcome outcome = Outcome::kFailed;
   const Status stored = Store(process, data, &request);
   if (stored.ok()) {
     process.world().SetChange(call, {request.data_keys, {}, batch_id});
     request.summary[kCallKey] = call;
-    request.index = IndexOf(process, data);
-    auto result = table::CommitAppend(process.handle(), request, CommitOptionsOf(process));
+    request.index = IndexOf(process, handle, data);
+    auto result = table::CommitAppend(handle, request, CommitOptionsOf(process));
     outcome = OutcomeOf(process, call, result);
   }
   process.Note(fmt::format("append {} is {}", call, OutcomeName(outcome)));

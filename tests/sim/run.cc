@@ -20,11 +20,9 @@ class Simulation {
 
  private:
   Process& Add(const std::string& name);
-  void Spawn(const std::string& kind, int count, const Turn& turn);
+  Process& Spawn(const std::string& kind, const Turn& turn);
+  void Spawn(Process& process, const std::string& name, const Turn& turn);
   void SpawnAll();
-  uint64_t Turns(Process& process) const {
-    return 2 + process.Below(5) + static_cast<uint64_t>(scene_.config.more_turns);
-  }
   void Body(Process& process, const Turn& turn, uint64_t turns);
   void Quiet();
   bool failed() const { return !scene_.world.failure().empty(); }
@@ -55,30 +53,31 @@ void Simulation::Body(Process& process, const Turn& turn, uint64_t turns) {
   }
 }
 
-void Simulation::Spawn(const std::string& kind, int count, const Turn& turn) {
-  for (int i = 0; i < count; ++i) {
-    Process& process = Add(kind + std::to_string(processes_.size()));
-    const uint64_t turns = Turns(process);
-    scene_.scheduler.Spawn(process.name(),
-                           [this, &process, turn, turns] { Body(process, turn, turns); });
-  }
+void Simulation::Spawn(Process& process, const std::string& name, const Turn& turn) {
+  const uint64_t turns = 2 + process.Below(5) + static_cast<uint64_t>(scene_.config.more_turns);
+  scene_.scheduler.Spawn(name, [this, &process, turn, turns] { Body(process, turn, turns); });
+}
+
+Process& Simulation::Spawn(const std::string& kind, const Turn& turn) {
+  Process& process = Add(kind + std::to_string(processes_.size()));
+  Spawn(process, process.name(), turn);
+  return process;
 }
 
 void Simulation::SpawnAll() {
   const Config& config = scene_.config;
-  if (config.racing_creates && scene_.world.newest() == 0) Spawn("N", 2, CreatorTurn);
-  Spawn("W", config.writers, WriterTurn);
-  Spawn("M", config.maintainers, MaintainerTurn);
-  Spawn("R", config.readers, ReaderTurn);
-  Spawn("B", config.rollers, RollerTurn);
-  Spawn("D", config.droppers, DropperTurn);
+  const bool create = config.racing_creates && scene_.world.newest() == 0;
+  for (int i = 0; create && i < 2; ++i) Spawn("N", CreatorTurn);
+  for (int i = 0; i < config.writers; ++i) {
+    Process& writer = Spawn("W", WriterTurn);
+    if (config.shared_handle && i == 0) Spawn(writer, writer.name() + "b", WriterTurn);
+  }
+  for (int i = 0; i < config.maintainers; ++i) Spawn("M", MaintainerTurn);
+  for (int i = 0; i < config.readers; ++i) Spawn("R", ReaderTurn);
+  for (int i = 0; i < config.rollers; ++i) Spawn("B", RollerTurn);
+  for (int i = 0; i < config.droppers; ++i) Spawn("D", DropperTurn);
   for (int i = 0; i < config.foreigners; ++i) {
-    Process& process = Add("F" + std::to_string(processes_.size()));
-    auto foreign = std::make_shared<Foreign>(&process);
-    scene_.scheduler.Spawn(process.name(), [this, &process, foreign] {
-      Body(
-          process, [foreign](Process&) { foreign->Turn(); }, Turns(process));
-    });
+    Spawn("F", [foreign = std::make_shared<Foreign>()](Process& p) { foreign->Turn(p); });
   }
 }
 
