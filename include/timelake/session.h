@@ -15,8 +15,22 @@
 
 namespace timelake {
 
+// A value of any type of SQL, as the text that a cast to it reads: {"2026-01-03", "DATE"}.
+struct TypedText {
+  std::string text;
+  std::string type;
+};
+
+struct ParamList;
+
 // A value for a query parameter (`$name`, `$1`, `?`).
-using ParamValue = std::variant<std::monostate, bool, int64_t, double, std::string>;
+using ParamValue =
+    std::variant<std::monostate, bool, int64_t, double, std::string, TypedText, ParamList>;
+
+// A list, e.g. for `host IN $hosts`; its values must have a type in common.
+struct ParamList {
+  std::vector<ParamValue> values;
+};
 
 struct SessionOptions {
   std::string name_space = "default";  // where bare table names are looked up

@@ -127,6 +127,41 @@ TEST(Engine, Parameters) {
             ErrorKind::kInvalidArgument);
 }
 
+TEST(Engine, ParametersOfAnyType) {
+  const auto engine = PlainEngine();
+  Params params;
+  params.named = {{"d", TypedText{"2026-01-03", "DATE"}},
+                  {"t", TypedText{"2026-01-03 05:00:00.25+00:00", "TIMESTAMPTZ"}},
+                  {"w", TypedText{"90000000 microseconds", "INTERVAL"}},
+                  {"n", TypedText{"12.340", "DECIMAL(5,3)"}},
+                  {"b", TypedText{"\\x00a\\xFF", "BLOB"}},
+                  {"h", TypedText{"170141183460469231731687303715884105727", "HUGEINT"}}};
+  EXPECT_EQ(Scalar(*engine, "SELECT ($d + 1, $t, $w, $n, $b, $h)::VARCHAR", params),
+            R"((2026-01-04, '2026-01-03 05:00:00.25+00', '00:01:30', 12.340, \x00a\xFF, )"
+            "170141183460469231731687303715884105727)");
+
+  const ParamList hosts{{std::string("a"), std::string("c"), std::monostate()}};
+  const ParamList mixed{{int64_t{1}, 2.5}};
+  EXPECT_EQ(Scalar(*engine,
+                   "SELECT list(x ORDER BY x)::VARCHAR FROM (VALUES ('a'), ('b'), ('c')) "
+                   "v(x) WHERE x IN $hosts",
+                   {{{"hosts", hosts}}, {}}),
+            "[a, c]");
+  EXPECT_EQ(Scalar(*engine, "SELECT $1::VARCHAR", {{}, {mixed}}), "[1.0, 2.5]");
+  EXPECT_EQ(Scalar(*engine, "SELECT len($1)", {{}, {ParamList{}}}), "0");
+
+  const auto refused = [&](ParamValue value) {
+    const Status status = ErrorOf(*engine, "SELECT $1", {{}, {std::move(value)}});
+    EXPECT_EQ(KindOf(status), ErrorKind::kInvalidArgument) << status.ToString();
+    return status.message();
+  };
+  EXPECT_THAT(refused(TypedText{"2026-13-03", "DATE"}), HasSubstr("2026-13-03"));
+  EXPECT_THAT(refused(TypedText{"1", "NO_SUCH_TYPE"}), HasSubstr("NO_SUCH_TYPE"));
+  EXPECT_THAT(refused(TypedText{"1", "DECIMAL(39,1)"}), HasSubstr("DECIMAL(39,1)"));
+  EXPECT_THAT(refused(TypedText{"[1]", "LIST"}), HasSubstr("LIST"));
+  EXPECT_THAT(refused(ParamList{{TypedText{"2026-01-03", "DATE"}, true}}), HasSubstr("BOOLEAN"));
+}
+
 TEST(Engine, ErrorsSayWhatIsWrongAndKeepTheirKind) {
   const auto engine = PlainEngine();
   const Status parse = ErrorOf(*engine, "SELEC 1");
