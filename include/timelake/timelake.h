@@ -4,6 +4,7 @@
 #include "timelake/error.h"
 #include "timelake/ingest.h"
 #include "timelake/lake.h"
+#include "timelake/maintain.h"
 #include "timelake/options.h"
 #include "timelake/session.h"
 #include "timelake/table.h"

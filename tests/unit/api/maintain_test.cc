@@ -1,0 +1,64 @@
+#include "timelake/maintain.h"
+
+#include <gtest/gtest.h>
+
+#include "regress/lake_fixture.h"
+
+namespace timelake {
+namespace {
+
+using regress::Batch;
+using regress::kColumns;
+using regress::Must;
+
+constexpr int64_t kJanuary = 1'767'398'400'000'000;  // 2026-01-03
+
+Table NewTable(Lake& lake) {
+  TableOptions options;
+  options.time_column = "time";
+  options.series_key = {"device"};
+  options.properties = {{"snapshot-retention", "0s"},
+                        {"min-snapshots", "1"},
+                        {"metadata-min-age", "10ms"},
+                        {"delete-min-age", "10ms"}};
+  return Must(lake.CreateTable("t", kColumns, options));
+}
+
+TEST(Maintain, ExpiresSnapshotsAndDeletesWhatOnlyTheyNeeded) {
+  auto lake = Must(Lake::Open("memory://maintain_expires"));
+  Table table = NewTable(lake);
+  for (int64_t i = 0; i < 4; ++i) {
+    Must(table.Append(Batch({{kJanuary + i * 1'000'000, "a", static_cast<double>(i)}})));
+  }
+  ASSERT_EQ(Must(table.Snapshots()).size(), 4u);
+  const MaintainReport report = Must(Maintain(table));
+  EXPECT_EQ(report.snapshots_expired, 3);
+  EXPECT_EQ(Must(table.Snapshots()).size(), 1u);
+  EXPECT_EQ(Must(table.Info()).rows, 4);
+  // Nothing is left to expire, and a second run finds no newer version.
+  EXPECT_EQ(Must(Maintain(table)).snapshots_expired, 0);
+}
+
+TEST(Maintain, DoesOnlyWhatItIsAskedFor) {
+  auto lake = Must(Lake::Open("memory://maintain_asked"));
+  Table table = NewTable(lake);
+  Must(table.Append(Batch({{kJanuary, "a", 1.0}})));
+  Must(table.Append(Batch({{kJanuary, "b", 2.0}})));
+  MaintainOptions options;
+  options.expire = false;
+  const int64_t version = table.version();
+  EXPECT_EQ(Must(Maintain(table, options)).snapshots_expired, 0);
+  EXPECT_EQ(table.version(), version);
+  EXPECT_EQ(Must(table.Snapshots()).size(), 2u);
+}
+
+TEST(Maintain, CanBeCancelled) {
+  auto lake = Must(Lake::Open("memory://maintain_cancelled"));
+  Table table = NewTable(lake);
+  MaintainOptions options;
+  options.cancelled = [] { return true; };
+  EXPECT_EQ(KindOf(Maintain(table, options).status()), ErrorKind::kCancelled);
+}
+
+}  // namespace
+}  // namespace timelake
