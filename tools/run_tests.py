@@ -89,6 +89,7 @@ def table(build):
     for name, budget in (("interop", 900), ("crash", 900), ("cli", 600), ("python", 600)):
         add(has_marker(f"tests/{name}", "full"), f"{name}-full", pytest(f"tests/{name}", "-m", "full"), budget, "full")
 
+    add(exists("tests/sim/*.cc"), "sim-rules", [build / "test_sim", "--check-rules"], 1200, "long")
     add(exists("tests/sim/*.cc"), "sim-long", [build / "test_sim", "--seeds", "20000"], 3600, "long")
     return suites
 

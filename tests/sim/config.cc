@@ -17,19 +17,53 @@ void Lean(const std::string& rule, Config* config) {
   if (is({"shared_list", "index_chain", "list_same"})) config->foreign = true;
   if (is({"uuid"})) config->droppers = 1;
   // Requests whose outcome is not known, and long sleeps among them.
-  if (is({"own_name", "unsettled_unknown", "batch_own"})) {
+  if (is({"own_name", "unsettled_unknown", "batch_own", "free_chain"})) {
     config->faults = 0.3;
     config->late = 0.3;
     config->suspensions = 0.03;
     config->maintainers = 2;
     config->more_turns = 4;
   }
+  // Sends that take effect late, while the next send of the same bytes waits for very long.
   if (is({"again_unknown"})) {
     config->late = 0.3;
-    config->suspensions = 0.03;
+    config->put_sleeps = 0.1;
     config->maintainers = 2;
     config->more_turns = 8;
     config->step_us = 4000;
+  }
+  // Replies that are read long after they were given.
+  if (is({"proof_before"})) {
+    config->load_share = 1;
+    config->probe_sleeps = 0.1;
+    config->maintainers = 2;
+    config->more_turns = 4;
+  }
+  // Dead forks that nobody deletes, and hints that name them.
+  if (is({"cold_list", "free_chain"})) {
+    config->put_sleeps = 0.1;
+    config->maintainers = 2;
+    config->more_turns = 4;
+    config->crashes = 0.002;
+    config->foreign = config->power_loss = false;
+  }
+  if (is({"cold_list"})) {
+    config->readers = 3;
+    config->restarts = 0.7;
+    config->faults = 0.1;
+    config->injected_hints = true;
+    config->hint_spoils = 0.01;
+  }
+  // A table that nobody writes for long, is read, and then loses snapshots.
+  if (is({"free_diff"})) {
+    config->writers = 2;
+    config->readers = 4;
+    config->maintainers = 2;
+    config->jumps = 0.03;
+    config->step_us = 2000;
+    config->more_turns = 4;
+    config->droppers = 0;
+    config->foreign = config->power_loss = false;
   }
   // Listings that sleeps tear to pieces.
   if (is({"list_same"})) {
@@ -42,7 +76,11 @@ void Lean(const std::string& rule, Config* config) {
     config->maintainers = 3;
     config->foreign = config->power_loss = false;
   }
-  if (is({"batch_own"})) config->batch_share = 1;
+  if (is({"batch_own"})) {
+    config->batch_share = 1;
+    config->batch_ids = 40;
+    config->put_sleeps = 0.1;
+  }
   if (rule.starts_with("batch_")) config->rollers = 2;
   if (rule.starts_with("hint_") || rule == "free_hint") {
     config->foreign = false;
@@ -51,7 +89,7 @@ void Lean(const std::string& rule, Config* config) {
   }
   // The hint is hard to write, and nobody moves it any more in the end.
   if (is({"hint_repair", "free_hint"})) {
-    config->hint_faults = 0.5;
+    config->hint_faults = rule == "free_hint" ? 0.9 : 0.5;
     config->last_append = config->last_expiry = false;
   }
 }
@@ -91,6 +129,7 @@ Config MakeConfig(uint64_t seed, const std::string& lean,
   config.droppers = maybe(0.15) ? 1 : 0;
   const int foreigners = between(1, 2);
   config.shared_handle = maybe(0.3);
+  config.put_sleeps = maybe(0.3) ? 0.05 : 0;
   config.last_append = maybe(0.5);
   config.last_expiry = maybe(0.7);
   Lean(lean, &config);

@@ -14,7 +14,6 @@ namespace timelake::sim {
 inline constexpr int64_t kUnitUs = 10'000;
 inline constexpr int64_t kAgeUs = 100 * kUnitUs;       // metadata-min-age
 inline constexpr int64_t kRetentionUs = 40 * kUnitUs;  // snapshot-retention
-inline constexpr int kBatchIds = 4;                    // b0 .. b3
 
 // Uniform in [0, 1).
 inline double Fraction(Random& random) {
@@ -35,13 +34,19 @@ struct Config {
   bool racing_creates = false;   // the table is made by two at once, under faults
   double faults = 0.04;          // of requests: lost before, and as many after the effect
   double late = 0.02;          // of conditional puts and deletes: no reply, effect some time later
-  double hint_faults = 0;      // of requests for the hint, on top
+  double hint_faults = 0;      // of writes of the hint, on top
   size_t list_page = 7;        // objects on one page of a listing
   double suspensions = 0.015;  // of steps
+  double put_sleeps = 0;       // of puts of a version: a long suspension just before or after
+  double probe_sleeps = 0;     // of reads of a version: a long suspension before the reply
+  double hint_spoils = 0.001;  // of steps, with injected hints
   double crashes = 0.0005;     // of steps
   double jumps = 0.01;         // of steps: nothing happens for up to an age
   int64_t step_us = 4000;      // mean time between two steps
+  double restarts = 0.15;      // of turns: nothing is known or cached
+  double load_share = 0.2;     // of appends: the newest version is looked for first
   double batch_share = 0.4;    // of appends: have a batch id
+  int batch_ids = 4;           // b0 .. b3
   bool last_append = true;     // in the quiet end: an append,
   bool last_expiry = true;     // ... and snapshots expire
   int more_turns = 0;          // of each process, on top of two to six

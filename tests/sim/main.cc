@@ -200,15 +200,17 @@ int CheckRules(const Arguments& arguments) {
     if (!arguments.only.empty() && arguments.only != rule.name) continue;
     Finding finding;
     uint64_t tried = 0;
-    const uint64_t most = rule.harmless ? std::min(kHarmlessSeeds, arguments.seeds_per_rule)
-                                        : arguments.seeds_per_rule;
+    const uint64_t most = !rule.harmless.empty()
+                              ? std::min(kHarmlessSeeds, arguments.seeds_per_rule)
+                              : arguments.seeds_per_rule;
     while (finding.fault.empty() && tried < most) {
       finding = FindFault(arguments.first + tried++, rule);
     }
-    const bool good = finding.fault.empty() == rule.harmless && finding.control.empty();
+    const bool good = finding.fault.empty() == !rule.harmless.empty() && finding.control.empty();
     ++(good ? passed : failed);
-    fmt::print("{:18} {:>6} seeds  {}\n", rule.name, tried,
-               finding.fault.empty() ? "nothing" : finding.fault);
+    std::string text = finding.fault.empty() ? "nothing" : finding.fault;
+    if (!rule.harmless.empty()) text += fmt::format(" (harmless: {})", rule.harmless);
+    fmt::print("{:18} {:>6} seeds  {}\n", rule.name, tried, text);
     if (!finding.control.empty()) fmt::print("  WITH THE RULE, TOO: {}\n", finding.control);
     std::fflush(stdout);
   }

@@ -1,7 +1,9 @@
 #include "sim/mishaps.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
+#include <set>
 
 namespace timelake::sim {
 namespace {
@@ -14,6 +16,27 @@ constexpr int64_t kLongSuspension = 150 * kUnitUs;
 constexpr int64_t kMaxWallOffsetUs = int64_t{600} * 1'000'000;
 
 }  // namespace
+
+void SpoilHint(Scene* scene) {
+  Random& random = *scene->random;
+  const int64_t newest = scene->world.newest();
+  const std::string key = std::string(kFolder) + "/metadata/version-hint.text";
+  // An old one may name a version that was freed, or a dead fork.
+  std::set<int64_t> old = scene->world.present();
+  old.insert(std::max<int64_t>(1, newest - 5));
+  const auto any = std::next(old.begin(), static_cast<int64_t>(random.Below(old.size())));
+  const std::string texts[] = {"", std::to_string(*any), std::to_string(newest + 3), "x"};
+  const std::string& text = texts[random.Below(std::size(texts))];
+  scene->trace.Add(scene->time(), "",
+                   text.empty() ? "the hint is lost" : "the hint becomes " + text);
+  scene->world.HintInjected();
+  scene->world.Count("mishaps: hints spoiled");
+  if (text.empty()) {
+    (void)scene->shared_store()->Delete(key);
+  } else {
+    (void)scene->shared_store()->Put(key, arrow::Buffer::FromString(text));
+  }
+}
 
 Scheduler::Hooks Mishaps::Hooks() {
   Scheduler::Hooks hooks;
@@ -51,15 +74,17 @@ void Mishaps::Strike() {
   Random& random = *scene_.random;
   const Config& config = scene_.config;
   const auto& tasks = scene_.scheduler.tasks();
-  if (config.injected_hints && Chance(random, 0.001)) SpoilHint();
+  if (config.injected_hints && Chance(random, config.hint_spoils)) SpoilHint(&scene_);
   if (config.wrong_clocks && Chance(random, 0.002)) SetClock();
   if (Chance(random, config.crashes)) {
     Scheduler::Task* task = tasks[random.Below(tasks.size())].get();
     scene_.trace.Add(scene_.time(), task->name, "crashes");
+    scene_.world.Count("mishaps: crashes");
     scene_.scheduler.Kill(task);
   }
   if (config.power_loss && !power_lost_ && Chance(random, 0.002)) {
     scene_.trace.Add(scene_.time(), "", "the power goes");
+    scene_.world.Count("mishaps: power losses");
     power_lost_ = true;
     scene_.scheduler.KillAll();
   }
@@ -70,25 +95,10 @@ int64_t Mishaps::Suspend(const Scheduler::Task& task) {
   if (!Chance(random, scene_.config.suspensions)) return 0;
   const int64_t us = kSuspensions[random.Below(std::size(kSuspensions))] * kUnitUs;
   scene_.trace.Add(scene_.time(), task.name, fmt::format("is suspended for {}", us / kUnitUs));
-  if (scene_.config.injected_hints && us >= kLongSuspension && Chance(random, 0.1)) SpoilHint();
+  scene_.world.Count(us > kAgeUs ? "mishaps: suspended past the age" : "mishaps: suspended");
+  if (scene_.config.injected_hints && us >= kLongSuspension && Chance(random, 0.1))
+    SpoilHint(&scene_);
   return us;
-}
-
-void Mishaps::SpoilHint() {
-  Random& random = *scene_.random;
-  const int64_t newest = scene_.world.newest();
-  const std::string key = std::string(kFolder) + "/metadata/version-hint.text";
-  const std::string texts[] = {"", std::to_string(std::max<int64_t>(1, newest - 5)),
-                               std::to_string(newest + 3), "x"};
-  const std::string& text = texts[random.Below(std::size(texts))];
-  scene_.trace.Add(scene_.time(), "",
-                   text.empty() ? "the hint is lost" : "the hint becomes " + text);
-  scene_.world.HintInjected();
-  if (text.empty()) {
-    (void)scene_.shared_store()->Delete(key);
-  } else {
-    (void)scene_.shared_store()->Put(key, arrow::Buffer::FromString(text));
-  }
 }
 
 // A process's wall clock is corrected, or goes wrong.

@@ -4,6 +4,9 @@
 
 namespace timelake::sim {
 
+// The hint is lost, old, too high or garbage.
+void SpoilHint(Scene* scene);
+
 // What befalls a run between two steps: time, late effects, suspensions, crashes, a lost or wrong
 // hint, clocks set anew, the power.
 class Mishaps {
@@ -24,7 +27,6 @@ class Mishaps {
   void Step();
   void Strike();
   int64_t Suspend(const Scheduler::Task& task);
-  void SpoilHint();
   void SetClock();
   void Arrive(int64_t until_us);
 

@@ -1,8 +1,10 @@
 #include "sim/process.h"
 
-#include <limits>
+#include <iterator>
 
+#include "sim/mishaps.h"
 #include "table/meta_cache.h"
+#include "table/versions.h"
 
 namespace timelake::sim {
 namespace {
@@ -109,8 +111,29 @@ Fault Process::NextFault(const Op& op) {
   }
   if (conditional && Chance(random, config.faults / 5)) return {FaultAction::kRepeat409};
   const bool hint = op.key.ends_with("version-hint.text");
-  if (hint && Chance(random, config.hint_faults)) return {FaultAction::kDropBefore};
+  if (hint && Changes(op.kind) && Chance(random, config.hint_faults))
+    return {FaultAction::kDropBefore};
   return {};
+}
+
+// Others run; now and then for long, where that matters most.
+void Process::Pause(const Op& op, store::YieldPoint point) {
+  const Config& config = scene_->config;
+  Random& random = *scene_->random;
+  double chance = 0;
+  if (!scene_->calm && table::VersionNumber(kFolder, op.key)) {
+    if (op.kind == OpKind::kPutIfAbsent) chance = config.put_sleeps;
+    const bool reply = point == store::YieldPoint::kBeforeReply;
+    if (op.kind == OpKind::kGet && reply) chance = config.probe_sleeps;
+  }
+  if (chance == 0 || !Chance(random, chance)) return scene_->scheduler.Yield();
+  constexpr int64_t kSleeps[] = {150, 400, 900};  // units
+  const int64_t units = kSleeps[random.Below(std::size(kSleeps))];
+  Note(fmt::format("sleeps for {}", units));
+  world().Count(op.kind == OpKind::kGet ? "mishaps: long sleeps at a probe"
+                                        : "mishaps: long sleeps at a put");
+  if (config.injected_hints && Chance(random, 0.2)) SpoilHint(scene_);
+  scene_->scheduler.Sleep(units * kUnitUs);
 }
 
 store::FaultHooks Process::Hooks() {
@@ -119,6 +142,7 @@ store::FaultHooks Process::Hooks() {
     const Fault fault = NextFault(op);
     if (fault.action != FaultAction::kNone) {
       Note(fmt::format("{} {}{}", OpName(op.kind), Short(op.key), ActionName(fault.action)));
+      world().Count("requests" + std::string(ActionName(fault.action)));
     }
     return fault;
   };
@@ -135,7 +159,7 @@ store::FaultHooks Process::Hooks() {
   };
   hooks.yield = [this](const Op& op, store::YieldPoint point) {
     Note(fmt::format("{} {}{}", OpName(op.kind), Short(op.key), PointName(point)));
-    scene_->scheduler.Yield();
+    Pause(op, point);
   };
   hooks.defer = [this](const Op&, std::function<void()> effect) {
     const int64_t delay = static_cast<int64_t>(scene_->random->Below(kAgeUs / 4)) + kUnitUs;

@@ -62,6 +62,7 @@ class Process {
  private:
   store::FaultHooks Hooks();
   store::Fault NextFault(const store::Op& op);
+  void Pause(const store::Op& op, store::YieldPoint point);
 
   Scene* const scene_;
   const std::string name_;

@@ -183,10 +183,12 @@ Outcome Append(Process& process, const std::vector<Row>& rows, const std::string
 }
 
 void WriterTurn(Process& process) {
-  if (process.Maybe(0.2) && !Load(process).ok()) return;
+  const Config& config = process.scene().config;
+  if (process.Maybe(config.load_share) && !Load(process).ok()) return;
   const std::vector<Row> rows = NewRows(process);
-  const bool named = process.Maybe(process.scene().config.batch_share);
-  const std::string batch_id = named ? fmt::format("b{}", process.Below(kBatchIds)) : "";
+  const bool named = process.Maybe(config.batch_share);
+  const std::string batch_id =
+      named ? fmt::format("b{}", process.Below(static_cast<uint64_t>(config.batch_ids))) : "";
   Outcome outcome = Append(process, rows, batch_id);
   while (named && process.Maybe(0.6) &&
          (outcome == Outcome::kUnknown || outcome == Outcome::kFailed)) {

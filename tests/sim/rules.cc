@@ -9,7 +9,8 @@ const std::vector<RuleSwitch>& RuleSwitches() {
       {"proof_before", &Rules::proof_before},
       {"cold_list", &Rules::cold_list},
       {"base_check", &Rules::base_check},
-      {"base_skip", &Rules::base_skip, /*harmless=*/true},
+      {"base_skip", &Rules::base_skip,
+       "step 4 is then always asked: more requests, no other answer"},
       {"shared_list", &Rules::shared_list},
       {"list_same", &Rules::list_same},
       {"again_unknown", &Rules::again_unknown},
@@ -33,7 +34,8 @@ const std::vector<RuleSwitch>& RuleSwitches() {
       {"batch_fold", &Rules::batch_fold},
       {"batch_anchor", &Rules::batch_anchor},
       {"batch_gap", &Rules::batch_gap},
-      {"batch_own", &Rules::batch_own, false, &Rules::own_name},
+      // An attempt that had effect is acknowledged by its name, before its id is looked for.
+      {"batch_own", &Rules::batch_own, "", &Rules::own_name},
       {"index_chain", &Rules::index_chain},
   };
   return switches;

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <memory>
 #include <string_view>
 #include <vector>
 
@@ -13,7 +12,7 @@ namespace timelake::sim {
 struct RuleSwitch {
   std::string_view name;
   bool table::Rules::*member;
-  bool harmless = false;  // off, it costs requests and loses nothing
+  std::string_view harmless = "";  // why nothing is lost without it; "" where something is
   // A second line of defence: found only when this one is off, too, which alone harms nothing
   // there.
   bool table::Rules::*behind = nullptr;

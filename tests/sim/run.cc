@@ -44,7 +44,7 @@ Process& Simulation::Add(const std::string& name) {
 
 void Simulation::Body(Process& process, const Turn& turn, uint64_t turns) {
   for (uint64_t i = 0; i < turns; ++i) {
-    if (process.Maybe(0.15)) process.Restart();
+    if (process.Maybe(scene_.config.restarts)) process.Restart();
     turn(process);
     constexpr uint64_t kPauses[] = {0, 0, 2, 6};
     for (uint64_t pause = kPauses[process.Below(4)]; pause > 0; --pause) {

@@ -302,7 +302,7 @@ void World::CheckEnd() {
 
 void World::CheckBatchIds(const table::Env& env) {
   const auto carried = oracle_.BatchIds(metadata_->current_snapshot_id);
-  for (int i = 0; i < kBatchIds; ++i) {
+  for (int i = 0; i < config_.batch_ids; ++i) {
     const std::string id = fmt::format("b{}", i);
     const bool found = table::FindBatchId(env, *metadata_, id).has_value();
     if (found != carried.contains(id)) {

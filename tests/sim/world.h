@@ -72,6 +72,7 @@ class World {
   std::optional<int64_t> hint() const;
   std::set<int64_t> present() const;  // versions, real or not
   const std::map<std::string, int64_t>& counts() const { return counts_; }
+  void Count(const std::string& what) { ++counts_[what]; }
 
  private:
   struct Call {
