@@ -10,11 +10,12 @@ CXX_FILES = git ls-files --cached --others --exclude-standard -- '*.h' '*.cc' | 
 cmake_build = mkdir -p build && flock build/$(1).lock sh -c \
   'cmake --preset $(1) --log-level=WARNING >/dev/null && cmake --build --preset $(1) -j $(JOBS)'
 
-.PHONY: help deps deps-full build demo test test-full test-long asan tsan bench format format-check lint clean
+.PHONY: help deps deps-full build wheel demo test test-full test-long asan tsan bench format format-check lint clean
 
 help:
 	@echo 'make deps        fetch pinned dependencies into .deps (also done by the targets below)'
 	@echo 'make build       build PRESET=$(PRESET) into $(BUILD)'
+	@echo 'make wheel       the Python package from a release build, into dist/'
 	@echo 'make demo        a first tour'
 	@echo 'make test        all suites of the tier "test", each with a time budget'
 	@echo 'make test-full   what needs Spark or takes longer'
@@ -33,6 +34,14 @@ deps-full:
 
 build: deps
 	@$(call cmake_build,$(PRESET))
+
+# Packs what the preset has built; `pip install .` compiles by itself.
+wheel: PRESET = release
+wheel: deps
+	@$(call cmake_build,$(PRESET))
+	@TIMELAKE_BUILD_DIR=build/$(PRESET) .deps/python/bin/python -m pip wheel -q --no-build-isolation --no-deps \
+	  --disable-pip-version-check -w dist .
+	@ls dist/*.whl
 
 demo: build
 	@TIMELAKE_BIN=$(CURDIR)/$(BUILD)/timelake tools/demo.sh

@@ -3,6 +3,7 @@
 #
 #   tools/deps.sh          build and test dependencies           (make deps)
 #   tools/deps.sh full     also Spark with its Iceberg jar, and Clang for the fuzz targets   (make deps-full)
+#   tools/deps.sh duckdb   only DuckDB's library and headers   (`pip install .`)
 #
 # Safe to run again and from several shells at once: a part whose stamp still matches its pins is left alone.
 set -euo pipefail
@@ -16,7 +17,7 @@ say() { printf 'deps: %s\n' "$*"; }
 die() { printf 'deps: %s\n' "$*" >&2; exit 1; }
 
 apt_packages=(ccache ninja-build cmake g++ nlohmann-json3-dev libcli11-dev libfmt-dev libgtest-dev libgmock-dev
-  libbenchmark-dev libcurl4-openssl-dev clang-format-14 clang-tidy-14 lld python3-venv git zlib1g-dev pkg-config)
+  libbenchmark-dev libcurl4-openssl-dev clang-format-14 clang-tidy-14 lld python3-venv python3-dev git zlib1g-dev pkg-config)
 
 # install_apt PACKAGE...: those that are missing; no apt call when none is.
 install_apt() {
@@ -79,6 +80,7 @@ venv() {  # DIRECTORY REQUIREMENTS
 
 get_venv() { venv $deps/venv deps/requirements-build.txt; }
 get_peer() { venv $deps/peer deps/requirements-peer.txt; }
+get_python() { venv $deps/python deps/requirements-python.txt; }
 
 get_duckdb_lib() {
   local platform sha256 work
@@ -129,11 +131,14 @@ flock 9
 trap 'rm -rf $deps/tmp.*' EXIT
 
 start=$SECONDS
-install_apt "${apt_packages[@]}"
+[ "$mode" = duckdb ] || install_apt "${apt_packages[@]}"
 command -v npm >/dev/null || install_apt npm
 
 part venv "$DEPS_RECIPE $(digest deps/requirements-build.txt)" $deps/venv/bin/python get_venv
-part peer "$DEPS_RECIPE $(digest deps/requirements-peer.txt)" $deps/peer/bin/python get_peer
+if [ "$mode" != duckdb ]; then
+  part peer "$DEPS_RECIPE $(digest deps/requirements-peer.txt)" $deps/peer/bin/python get_peer
+  part python "$DEPS_RECIPE $(digest deps/requirements-python.txt)" $deps/python/bin/python get_python
+fi
 part duckdb-lib "$DEPS_RECIPE $DUCKDB_NPM_VERSION $DUCKDB_NPM_X64_SHA256 $DUCKDB_NPM_ARM64_SHA256" \
   $deps/duckdb/lib/libduckdb.so get_duckdb_lib
 part duckdb-headers "$DEPS_RECIPE $DUCKDB_SDIST_VERSION $DUCKDB_SDIST_SHA256" \

@@ -20,7 +20,8 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 DEPS = ROOT / ".deps"
-MARKERS = "markers=full: needs Spark or takes long; runs in the tier `full`"
+MARKERS = ("markers=full: needs Spark or takes long; runs in the tier `full`\n"
+           "long: runs in the tier `long`")
 
 # Seconds. A unit test that needs more than a few is an integration test in the wrong place.
 UNIT_BUDGET = 30
@@ -59,8 +60,8 @@ def has_marker(folder, marker):
     return any(text in path.read_text(encoding="utf-8") for path in (ROOT / folder).rglob("*.py"))
 
 
-def pytest(*arguments):
-    return [str(DEPS / "venv/bin/python"), "-m", "pytest", "-q", "-p", "no:cacheprovider", "--strict-markers",
+def pytest(*arguments, venv="venv"):
+    return [str(DEPS / venv / "bin/python"), "-m", "pytest", "-q", "-p", "no:cacheprovider", "--strict-markers",
             "--durations=5", "--durations-min=1", "-o", MARKERS, *arguments]
 
 
@@ -81,12 +82,19 @@ def table(build):
     add(exists("tests/regress/*.cc"), "regress", [build / "test_regress"], 300)
     add(exists("tests/sim/*.cc"), "sim", [build / "test_sim", "--seeds", "200"], 240)
     add(exists("tests/sql/*.cc"), "sql-cases", [build / "test_sql_cases"], 120)
-    for name, budget in (("sql", 120), ("cli", 240), ("python", 180), ("interop", 300), ("crash", 180)):
+    for name, budget in (("sql", 120), ("cli", 240), ("interop", 300), ("crash", 180)):
         add(exists(f"tests/{name}/test_*.py", f"tests/{name}/*/test_*.py"),
-            f"{name}-py" if name in ("sql", "python") else name,
-            pytest(f"tests/{name}", "-m", "not full"), budget)
+            f"{name}-py" if name == "sql" else name, pytest(f"tests/{name}", "-m", "not full"), budget)
+    # The Python package is not part of sanitizer builds: an interpreter that is not instrumented cannot load it.
+    if (build / "python/timelake").exists():
+        add(True, "python", pytest("tests/python", "-m", "not full and not long", "--ignore=tests/python/wheel",
+                                   venv="python"), 300)
+        add(True, "python-wheel", pytest("tests/python/wheel", venv="python"), 180)
+        add(True, "python-mypy", [DEPS / "python/bin/python", "-m", "mypy", "--cache-dir", build / "mypy"], 120)
+        add(True, "python-pyright", [DEPS / "python/bin/python", "-m", "pyright", "--pythonpath", DEPS / "python/bin/python"], 120)
+        add(True, "python-long", pytest("tests/python", "-m", "long", venv="python"), 3600, "long")
 
-    for name, budget in (("interop", 900), ("crash", 900), ("cli", 600), ("python", 600)):
+    for name, budget in (("interop", 900), ("crash", 900), ("cli", 600)):
         add(has_marker(f"tests/{name}", "full"), f"{name}-full", pytest(f"tests/{name}", "-m", "full"), budget, "full")
 
     add(exists("tests/sim/*.cc"), "sim-rules", [build / "test_sim", "--check-rules"], 1200, "long")

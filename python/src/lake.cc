@@ -1,0 +1,172 @@
+#include "lake.h"
+
+#include <utility>
+
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "timelake/ingest.h"
+
+namespace timelake::python {
+namespace {
+
+// One observer for all lakes: log lines wait for a thread that has the GIL.
+std::shared_ptr<Observer> TheObserver() {
+  static const auto observer = [] {
+    auto made = std::make_shared<Observer>();
+    made->log = [](LogLevel level, const std::string& message) {
+      QueueLog(static_cast<int>(level), message);
+    };
+    return made;
+  }();
+  return observer;
+}
+
+std::shared_ptr<LakeObject> OpenLake(const std::string& location, const TextMap& storage_options,
+                                     const TextMap& settings) {
+  LakeOptions options;
+  options.storage_options = storage_options;
+  options.settings = settings;
+  options.observer = TheObserver();
+  return std::make_shared<LakeObject>(
+      std::make_shared<LakeCore>(Check(Lake::Open(location, options))));
+}
+
+TableOptions ToTableOptions(const nb::dict& given) {
+  TableOptions options;
+  options.time_column = nb::cast<std::string>(given["time_column"]);
+  options.series_key = nb::cast<std::vector<std::string>>(given["series_key"]);
+  const auto chunk = nb::cast<std::string>(given["chunk"]);
+  if (chunk == "hour") {
+    options.chunk = Chunk::kHour;
+  } else if (chunk == "day") {
+    options.chunk = Chunk::kDay;
+  } else if (chunk == "month") {
+    options.chunk = Chunk::kMonth;
+  } else {
+    Check(arrow::Status::Invalid("chunk '", chunk, "': accepted are hour, day and month"));
+  }
+  options.dedup = nb::cast<std::optional<bool>>(given["dedup"]);
+  options.retention = nb::cast<std::string>(given["retention"]);
+  options.ingest_time = nb::cast<bool>(given["ingest_time"]);
+  options.properties = nb::cast<TextMap>(given["properties"]);
+  options.if_not_exists = nb::cast<bool>(given["if_not_exists"]);
+  return options;
+}
+
+using TableResult = arrow::Result<std::shared_ptr<Table>>;
+
+TableResult Shared(arrow::Result<Table> table) {
+  ARROW_RETURN_NOT_OK(table.status());
+  return std::make_shared<Table>(std::move(table).MoveValueUnsafe());
+}
+
+nb::object Opened(std::function<TableResult(const std::shared_ptr<Call>&)> work) {
+  return WrapTable(*RunCall<std::shared_ptr<Table>>({}, std::move(work)));
+}
+
+// `schema` is a text or an "arrow_schema" capsule.
+nb::object CreateTable(const LakeObject& self, const std::string& name, nb::handle schema,
+                       const nb::dict& given) {
+  const auto core = self.core();
+  const TableOptions options = ToTableOptions(given);
+  if (nb::isinstance<nb::str>(schema)) {
+    return Opened(
+        [core, name, text = nb::cast<std::string>(schema), options](const std::shared_ptr<Call>&) {
+          return Shared(core->lake.CreateTable(name, std::string_view(text), options));
+        });
+  }
+  const SchemaPtr columns = ImportSchemaCapsule(schema);
+  return Opened([core, name, columns, options](const std::shared_ptr<Call>&) {
+    return Shared(core->lake.CreateTable(name, columns, options));
+  });
+}
+
+nb::object OpenTable(const LakeObject& self, const std::string& name) {
+  return Opened([core = self.core(), name](const std::shared_ptr<Call>&) {
+    return Shared(core->lake.OpenTable(name));
+  });
+}
+
+using Names = std::vector<std::string>;
+
+Names Tables(const LakeObject& self, const std::string& name_space) {
+  return RunCall<Names>({}, [core = self.core(), name_space](const std::shared_ptr<Call>&) {
+    return core->lake.ListTables(name_space);
+  });
+}
+
+Names Namespaces(const LakeObject& self) {
+  return RunCall<Names>({}, [core = self.core()](const std::shared_ptr<Call>&) {
+    return core->lake.ListNamespaces();
+  });
+}
+
+void DropTable(const LakeObject& self, const std::string& name, bool if_exists, bool purge) {
+  CallOptions call;
+  call.may_abandon = false;
+  DropOptions options;
+  options.if_exists = if_exists;
+  options.purge = purge;
+  RunCall(call, [core = self.core(), name, options](const std::shared_ptr<Call>&) {
+    return core->lake.DropTable(name, options);
+  });
+}
+
+nb::object Sql(const LakeObject& self, const std::string& text, nb::handle params,
+               const std::string& name_space, const std::shared_ptr<CancelToken>& token) {
+  return PooledSql(self.core()->sessions, text, params, name_space, token);
+}
+
+nb::list Settings() {
+  nb::list result;
+  for (const auto& setting : AllSettings()) {
+    nb::dict row;
+    row["name"] = setting.name;
+    row["default"] = setting.default_value;
+    row["levels"] = setting.levels;
+    row["accepted"] = setting.accepted;
+    row["description"] = setting.description;
+    result.append(row);
+  }
+  return result;
+}
+
+}  // namespace
+
+void LakeObject::Close() {
+  if (core_.inherited()) return;
+  const auto core = core_.Release();
+  if (!core) return;
+  nb::gil_scoped_release release;
+  core->sessions->Close();
+}
+
+std::function<void()> TickOf(nb::handle callback, std::shared_ptr<Progress> progress) {
+  if (callback.is_none()) return nullptr;
+  // The caller holds `callback` during the call.
+  return [callback, progress = std::move(progress)] {
+    callback(progress->rows.load(), progress->bytes_done.load(), progress->bytes_total.load());
+  };
+}
+
+void BindLake(nb::module_& m) {
+  nb::class_<LakeObject>(m, "Lake")
+      .def(nb::new_(&OpenLake), nb::arg("location"), nb::arg("storage_options"),
+           nb::arg("settings"))
+      .def_prop_ro("location", [](const LakeObject& self) { return self.core()->lake.location(); })
+      .def("create_table", &CreateTable, nb::arg("name"), nb::arg("schema"), nb::arg("options"))
+      .def("table", &OpenTable, nb::arg("name"))
+      .def("tables", &Tables, nb::arg("namespace"))
+      .def("namespaces", &Namespaces)
+      .def("drop_table", &DropTable, nb::arg("name"), nb::arg("if_exists"), nb::arg("purge"))
+      .def("sql", &Sql, nb::arg("text"), nb::arg("params").none(), nb::arg("namespace"),
+           nb::arg("token") = nb::none())
+      .def("close", &LakeObject::Close);
+  m.def("settings", &Settings);
+}
+
+}  // namespace timelake::python

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "fork.h"
+#include "session.h"
+#include "timelake/lake.h"
+
+namespace timelake::python {
+
+// A lake with what its queries share.
+struct LakeCore {
+  explicit LakeCore(Lake opened)
+      : lake(std::move(opened)), sessions(std::make_shared<SessionPool>(lake)) {}
+  Lake lake;
+  std::shared_ptr<SessionPool> sessions;
+};
+
+class LakeObject {
+ public:
+  explicit LakeObject(std::shared_ptr<LakeCore> core) : core_(std::move(core)) {}
+
+  const std::shared_ptr<LakeCore>& core() const { return core_.get("Lake"); }
+  void Close();
+
+ private:
+  Owned<LakeCore> core_;
+};
+
+void BindLake(nb::module_& m);
+void BindTable(nb::module_& m);
+// The Python object of a table.
+nb::object WrapTable(Table table);
+
+// How an append or import reports what it has done: tick(rows, bytes_done, bytes_total).
+struct Progress {
+  std::atomic<int64_t> rows{0};
+  std::atomic<int64_t> bytes_done{0};
+  std::atomic<int64_t> bytes_total{0};
+};
+std::function<void()> TickOf(nb::handle callback, std::shared_ptr<Progress> progress);
+
+using TextMap = std::map<std::string, std::string>;
+
+}  // namespace timelake::python

@@ -1,0 +1,342 @@
+#include <utility>
+
+#include <arrow/table.h>
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "lake.h"
+#include "timelake/ingest.h"
+#include "timelake/maintain.h"
+#include "timelake/table.h"
+
+namespace timelake::python {
+namespace {
+
+class TableObject {
+ public:
+  explicit TableObject(Table table) : table_(std::make_shared<Table>(std::move(table))) {}
+  const std::shared_ptr<Table>& core() const { return table_.get("Table"); }
+
+ private:
+  Owned<Table> table_;
+};
+
+nb::object TextOrNone(const std::string& text) {
+  return text.empty() ? nb::none() : nb::cast(text);
+}
+
+nb::dict ToDict(const AppendResult& result) {
+  nb::dict report;
+  report["rows"] = result.duplicate ? 0 : result.rows;
+  report["files"] = result.files;
+  report["bytes"] = result.bytes;
+  report["version"] = result.version;
+  report["commit_ms"] = result.commit_ms;
+  report["attempts"] = result.attempts;
+  report["duplicate"] = result.duplicate;
+  report["skipped"] = result.skipped;
+  report["snapshot_id"] = result.snapshot_id ? nb::cast(result.snapshot_id) : nb::none();
+  return report;
+}
+
+nb::dict ToDict(const ImportResult& result) {
+  nb::dict report;
+  report["rows"] = result.rows;
+  report["files"] = result.files;
+  report["bytes"] = result.bytes;
+  report["version"] = result.version;
+  report["commits"] = result.commits;
+  report["duplicates"] = result.duplicates;
+  report["skipped"] = result.skipped;
+  return report;
+}
+
+nb::dict ToDict(const TableInfo& info) {
+  nb::dict d;
+  d["name"] = info.name;
+  d["version"] = info.version;
+  d["location"] = info.location;
+  d["time_column"] = TextOrNone(info.time_column);
+  d["series_key"] = info.series_key;
+  d["chunk"] = TextOrNone(info.chunk);
+  d["dedup"] = info.dedup;
+  d["ingest_time_column"] = TextOrNone(info.ingest_time_column);
+  d["rows"] = info.rows;
+  d["files"] = info.files;
+  d["bytes"] = info.bytes;
+  d["snapshots"] = info.snapshots;
+  d["manifests"] = info.manifests;
+  d["last_value_index"] = TextOrNone(info.last_value_index);
+  d["retention_us"] = info.retention_us ? nb::cast(*info.retention_us) : nb::none();
+  d["delete_files"] = info.delete_files;
+  d["table_uuid"] = info.table_uuid;
+  d["format_version"] = info.format_version;
+  d["batch_id_horizon_ms"] = info.batch_id_horizon_ms;
+  d["foreign_snapshots"] = info.foreign_snapshots;
+  d["shared"] = info.shared;
+  d["hint_version"] = info.hint_version;
+  d["properties"] = info.properties;
+  return d;
+}
+
+nb::dict ToDict(const SnapshotInfo& info) {
+  nb::dict d;
+  d["snapshot_id"] = info.snapshot_id;
+  d["parent_id"] = info.parent_id ? nb::cast(*info.parent_id) : nb::none();
+  d["sequence_number"] = info.sequence_number;
+  d["timestamp_ms"] = info.timestamp_ms;
+  d["operation"] = info.operation;
+  d["current"] = info.current;
+  d["summary"] = info.summary;
+  return d;
+}
+
+nb::dict ToDict(const FileInfo& info) {
+  nb::dict d;
+  d["path"] = info.path;
+  d["content"] = info.content;
+  d["partition"] = info.partition;
+  d["rows"] = info.rows;
+  d["bytes"] = info.bytes;
+  d["sequence_number"] = info.sequence_number;
+  d["min_time_us"] = info.min_time_us ? nb::cast(*info.min_time_us) : nb::none();
+  d["max_time_us"] = info.max_time_us ? nb::cast(*info.max_time_us) : nb::none();
+  return d;
+}
+
+template <typename T>
+nb::list ToList(const std::vector<T>& items) {
+  nb::list result;
+  for (const auto& item : items) result.append(ToDict(item));
+  return result;
+}
+
+// "error", "skip" or None.
+std::optional<OnFuture> ToOnFuture(const std::optional<std::string>& text) {
+  if (!text) return std::nullopt;
+  if (*text == "error") return OnFuture::kError;
+  if (*text == "skip") return OnFuture::kSkip;
+  Check(arrow::Status::Invalid("on_future '", *text, "': accepted are error and skip"));
+  return std::nullopt;
+}
+
+AppendOptions ToAppendOptions(const nb::dict& given) {
+  AppendOptions options;
+  options.batch_id = nb::cast<std::string>(given["batch_id"]);
+  options.properties = nb::cast<TextMap>(given["properties"]);
+  options.on_future = ToOnFuture(nb::cast<std::optional<std::string>>(given["on_future"]));
+  options.settings = nb::cast<TextMap>(given["settings"]);
+  return options;
+}
+
+// What an interrupted commit still did; it stays when Python raises.
+template <typename T>
+struct Outcome {
+  std::mutex mutex;
+  std::optional<T> result;
+};
+
+// Ctrl-C came while the commit was being stored: the exception says so.
+void NoteCommitted(nb::python_error& error, int64_t version) {
+  nb::object value = nb::borrow(error.value());
+  const std::string note = "the append had been committed before it could be stopped (version " +
+                           std::to_string(version) + ")";
+  nb::gil_scoped_acquire gil;
+  PyObject* done = PyObject_CallMethod(value.ptr(), "add_note", "s", note.c_str());
+  if (done == nullptr) PyErr_Clear();
+  Py_XDECREF(done);
+}
+
+nb::dict Append(const TableObject& self, nb::handle source, const nb::dict& given,
+                nb::handle progress_callback, const std::shared_ptr<CancelToken>& token) {
+  const auto table = self.core();
+  AppendOptions options = ToAppendOptions(given);
+  std::shared_ptr<BatchSource> batches;
+  nb::try_cast(source, batches);
+  const BatchReaderPtr reader = ImportSource(source);
+  auto progress = std::make_shared<Progress>();
+  auto count = std::make_shared<ReadCount>();
+  CallOptions call;
+  call.token = token;
+  call.may_abandon = false;
+  if (auto tick = TickOf(progress_callback, progress)) {
+    call.tick = [tick, progress, count] {
+      progress->rows = count->rows.load();
+      tick();
+    };
+  }
+  auto outcome = std::make_shared<Outcome<AppendResult>>();
+  auto work = [table, options, reader, count,
+               outcome](const std::shared_ptr<Call>& call) mutable -> arrow::Status {
+    options.cancelled = [call] { return call->cancelled(); };
+    const auto input = ReadOnCallingThread(reader, call, count);
+    ARROW_ASSIGN_OR_RAISE(AppendResult result, table->Append(input.get(), options));
+    const std::lock_guard lock(outcome->mutex);
+    outcome->result = result;
+    return arrow::Status::OK();
+  };
+  try {
+    RunCall(call, std::move(work));
+  } catch (nb::python_error& error) {
+    const std::lock_guard lock(outcome->mutex);
+    if (outcome->result) NoteCommitted(error, outcome->result->version);
+    throw;
+  } catch (const StatusException&) {
+    if (batches) batches->Rethrow();
+    throw;
+  }
+  return ToDict(*outcome->result);
+}
+
+FileFormat ToFormat(const std::string& text) {
+  if (text == "auto") return FileFormat::kAuto;
+  if (text == "parquet") return FileFormat::kParquet;
+  if (text == "csv") return FileFormat::kCsv;
+  if (text == "tsv") return FileFormat::kTsv;
+  Check(arrow::Status::Invalid("format '", text, "': accepted are auto, parquet, csv and tsv"));
+  return FileFormat::kAuto;
+}
+
+nb::dict Import(const TableObject& self, const std::vector<std::string>& paths,
+                const nb::dict& given, nb::handle progress_callback,
+                const std::shared_ptr<CancelToken>& token) {
+  const auto table = self.core();
+  ImportOptions options;
+  options.append = ToAppendOptions(given);
+  options.read.format = ToFormat(nb::cast<std::string>(given["format"]));
+  options.read.null_values =
+      nb::cast<std::optional<std::vector<std::string>>>(given["null_values"]);
+  options.read.delimiter = nb::cast<std::string>(given["delimiter"]);
+  options.rows_per_commit = nb::cast<int64_t>(given["rows_per_commit"]);
+  auto progress = std::make_shared<Progress>();
+  options.progress = [progress](int64_t rows, int64_t done, int64_t total) {
+    progress->rows = rows;
+    progress->bytes_done = done;
+    progress->bytes_total = total;
+  };
+  CallOptions call;
+  call.token = token;
+  call.may_abandon = false;
+  call.tick = TickOf(progress_callback, progress);
+  auto work = [table, paths,
+               options](const std::shared_ptr<Call>& call) mutable -> arrow::Result<ImportResult> {
+    options.append.cancelled = [call] { return call->cancelled(); };
+    ARROW_ASSIGN_OR_RAISE(auto files, ExpandFiles(paths, options.read.format));
+    return ImportFiles(*table, files, options);
+  };
+  return ToDict(RunCall<ImportResult>(call, std::move(work)));
+}
+
+nb::object Latest(const TableObject& self, const std::shared_ptr<CancelToken>& token) {
+  CallOptions call;
+  call.token = token;
+  auto work = [table = self.core()](
+                  const std::shared_ptr<Call>&) -> arrow::Result<std::shared_ptr<Stream>> {
+    ARROW_ASSIGN_OR_RAISE(auto rows, table->Latest());
+    auto stream =
+        std::make_shared<Stream>(std::make_shared<arrow::TableBatchReader>(rows), nullptr, nullptr);
+    ARROW_RETURN_NOT_OK(stream->ReadAhead(rows->num_rows() + 1));
+    return stream;
+  };
+  return WrapStream(RunCall<std::shared_ptr<Stream>>(call, std::move(work)));
+}
+
+nb::dict Info(const TableObject& self) {
+  return ToDict(RunCall<TableInfo>(
+      {}, [table = self.core()](const std::shared_ptr<Call>&) { return table->Info(); }));
+}
+
+nb::list Snapshots(const TableObject& self) {
+  return ToList(RunCall<std::vector<SnapshotInfo>>(
+      {}, [table = self.core()](const std::shared_ptr<Call>&) { return table->Snapshots(); }));
+}
+
+nb::list Files(const TableObject& self) {
+  return ToList(RunCall<std::vector<FileInfo>>(
+      {}, [table = self.core()](const std::shared_ptr<Call>&) { return table->Files(); }));
+}
+
+int64_t Refresh(const TableObject& self) {
+  return RunCall<int64_t>(
+      {}, [table = self.core()](const std::shared_ptr<Call>&) { return table->Refresh(); });
+}
+
+void SetProperties(const TableObject& self,
+                   const std::map<std::string, std::optional<std::string>>& properties) {
+  CallOptions call;
+  call.may_abandon = false;
+  RunCall(call, [table = self.core(), properties](const std::shared_ptr<Call>&) {
+    return table->SetProperties(properties);
+  });
+}
+
+void Rollback(const TableObject& self, int64_t snapshot_id) {
+  CallOptions call;
+  call.may_abandon = false;
+  RunCall(call, [table = self.core(), snapshot_id](const std::shared_ptr<Call>&) {
+    return table->Rollback(snapshot_id);
+  });
+}
+
+// Keys of steps that this version does not have yet are there and 0.
+nb::dict Maintain(const TableObject& self, bool expire, const std::shared_ptr<CancelToken>& token) {
+  CallOptions call;
+  call.token = token;
+  call.may_abandon = false;
+  auto work = [table = self.core(), expire](const std::shared_ptr<Call>& call) {
+    MaintainOptions options;
+    options.expire = expire;
+    options.cancelled = [call] { return call->cancelled(); };
+    return timelake::Maintain(*table, options);
+  };
+  const auto report = RunCall<MaintainReport>(call, std::move(work));
+  nb::dict d;
+  for (const char* key : {"partitions_compacted", "files_rewritten", "files_written",
+                          "rows_rewritten", "duplicates_removed", "partitions_dropped"}) {
+    d[key] = 0;
+  }
+  d["snapshots_expired"] = report.snapshots_expired;
+  d["objects_deleted"] = report.objects_deleted;
+  d["rollups_refreshed"] = 0;
+  d["rollup_rows"] = 0;
+  d["seconds"] = report.seconds;
+  return d;
+}
+
+}  // namespace
+
+nb::object WrapTable(Table table) {
+  return nb::cast(std::make_shared<TableObject>(std::move(table)));
+}
+
+void BindTable(nb::module_& m) {
+  nb::class_<TableObject>(m, "Table")
+      .def_prop_ro("name", [](const TableObject& self) { return self.core()->name(); })
+      .def_prop_ro("location", [](const TableObject& self) { return self.core()->location(); })
+      .def_prop_ro("version", [](const TableObject& self) { return self.core()->version(); })
+      .def("schema", [](const TableObject& self) { return ExportSchema(*self.core()->schema()); })
+      .def("append", &Append, nb::arg("source"), nb::arg("options"), nb::arg("progress").none(),
+           nb::arg("token") = nb::none())
+      .def("import_files", &Import, nb::arg("paths"), nb::arg("options"),
+           nb::arg("progress").none(), nb::arg("token") = nb::none())
+      .def("maintain", &Maintain, nb::arg("expire"), nb::arg("token") = nb::none())
+      .def("latest", &Latest, nb::arg("token") = nb::none())
+      .def("info", &Info)
+      .def("snapshots", &Snapshots)
+      .def("files", &Files)
+      .def("refresh", &Refresh)
+      .def("set_properties", &SetProperties, nb::arg("properties"))
+      .def("rollback", &Rollback, nb::arg("snapshot_id"))
+      .def("duckdb_sql", [](const TableObject& self) { return self.core()->DuckDbSql(); });
+  m.def("infer_schema", [](const std::string& path, const std::string& format) {
+    ReadFilesOptions options;
+    options.format = ToFormat(format);
+    return ExportSchema(*RunCall<SchemaPtr>(
+        {}, [path, options](const std::shared_ptr<Call>&) { return InferSchema(path, options); }));
+  });
+}
+
+}  // namespace timelake::python

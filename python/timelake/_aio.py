@@ -1,0 +1,392 @@
+"""The same for asyncio: calls run on threads, the event loop goes on."""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import functools
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from ._data import StreamHolder, import_batch, to_params
+from ._lake import Lake
+from ._native import core
+from ._result import Result
+from ._table import Table, _append_options
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+    from types import TracebackType
+
+    import pandas
+    import polars
+    import pyarrow as pa
+
+    from . import _core
+    from ._types import (
+        AppendReport,
+        DataInput,
+        FileInfo,
+        ImportReport,
+        MaintainReport,
+        Params,
+        ProgressOption,
+        SchemaInput,
+        SnapshotInfo,
+        StrPath,
+        TableInfo,
+        Time,
+    )
+
+__all__ = ["AsyncLake", "AsyncResult", "AsyncTable"]
+
+T = TypeVar("T")
+_THREADS = 32
+
+
+class _Runner:
+    """Runs calls on the threads of one lake; cancelling a task stops the call that it waits for."""
+
+    def __init__(self) -> None:
+        self._pool = concurrent.futures.ThreadPoolExecutor(_THREADS, thread_name_prefix="timelake")
+
+    async def run(self, call: Callable[..., T], *args: Any, **kwargs: Any) -> T:
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._pool, functools.partial(call, *args, **kwargs))
+
+    async def stoppable(self, call: Callable[[_core.CancelToken], T]) -> T:
+        """Waits for the call to have ended also when the task is cancelled, so that its outcome is
+        settled."""
+        token = core.CancelToken()
+        loop = asyncio.get_running_loop()
+        future = loop.run_in_executor(self._pool, call, token)
+        try:
+            return await asyncio.shield(future)
+        except asyncio.CancelledError:
+            token.cancel()
+            await asyncio.wait([future])
+            if not future.cancelled():
+                future.exception()  # seen: it is the cancellation, or comes too late
+            raise
+
+    def close(self) -> None:
+        self._pool.shutdown(wait=False)
+
+
+class AsyncResult:
+    """Rows of a query; :class:`Result` for asyncio.
+
+    Example:
+        >>> async def biggest():
+        ...     async with timelake.AsyncLake("warehouse") as lake:
+        ...         result = await lake.sql("SELECT max(v) AS v FROM readings")
+        ...         return (await result.fetch_all()).to_pylist()
+        >>> asyncio.run(biggest())
+        [{'v': 7.0}]
+    """
+
+    def __init__(self, result: Result, runner: _Runner):
+        self._result = result
+        self._runner = runner
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Names and types of the columns; known without fetching."""
+        return self._result.schema
+
+    async def fetch_all(self) -> pa.Table:
+        """All rows as a ``pyarrow.Table``."""
+        result = self._result
+        if result._table is None:
+            import pyarrow as pa
+
+            result._claim()
+            capsule = await self._runner.stoppable(result._stream.read_all)
+            result._table = pa.RecordBatchReader.from_stream(StreamHolder(capsule)).read_all()
+        return result._table
+
+    async def to_pandas(self, **options: Any) -> pandas.DataFrame:
+        """All rows as a pandas data frame."""
+        await self.fetch_all()
+        return await self._runner.run(self._result.to_pandas, **options)
+
+    async def to_polars(self) -> polars.DataFrame:
+        """All rows as a polars data frame."""
+        await self.fetch_all()
+        return await self._runner.run(self._result.to_polars)
+
+    async def fetch_batches(self) -> AsyncIterator[pa.RecordBatch]:
+        """Batches one after the other: ``async for batch in result.fetch_batches()``."""
+        result = self._result
+        if result._table is not None:
+            for batch in result._table.to_batches():
+                yield batch
+            return
+        result._claim()
+        try:
+            while (pair := await self._runner.stoppable(result._stream.next)) is not None:
+                yield import_batch(pair)
+        finally:
+            await self._runner.run(result._stream.close)
+
+    async def close(self) -> None:
+        """Stops the query if it still runs and lets its rows go."""
+        await self._runner.run(self._result.close)
+
+    def result(self) -> Result:
+        """The same rows for code that is not asynchronous."""
+        return self._result
+
+    def __repr__(self) -> str:
+        return repr(self._result).replace("timelake.Result", "timelake.AsyncResult", 1)
+
+
+class AsyncTable:
+    """A table; :class:`Table` for asyncio. Every method that does I/O is a coroutine with the same
+    parameters."""
+
+    def __init__(self, table: Table, runner: _Runner):
+        self._table = table
+        self._runner = runner
+
+    def __repr__(self) -> str:
+        return repr(self._table).replace("timelake.Table", "timelake.AsyncTable")
+
+    @property
+    def name(self) -> str:
+        """The full name, ``"namespace.table"``."""
+        return self._table.name
+
+    @property
+    def location(self) -> str:
+        """URI of the table's folder."""
+        return self._table.location
+
+    @property
+    def version(self) -> int:
+        """The version that this handle has last seen; does no I/O."""
+        return self._table.version
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns as last seen."""
+        return self._table.schema
+
+    async def append(
+        self,
+        data: DataInput,
+        batch_id: str | None = None,
+        maintain: bool | None = None,
+        *,
+        properties: Mapping[str, Any] | None = None,
+        on_future: str | None = None,
+        settings: Mapping[str, Any] | None = None,
+        progress: ProgressOption = None,
+    ) -> AppendReport:
+        """As :meth:`Table.append`; an iterator and a progress callback run on another thread.
+
+        Cancelling the task stops the append and waits until it has ended; nothing is committed
+        unless the commit was being stored at that moment. With a `batch_id` it can be repeated
+        either way.
+        """
+        table = self._table
+        return await self._runner.stoppable(
+            lambda token: table._append(
+                data, batch_id, maintain, properties, on_future, settings, progress, token
+            )
+        )
+
+    async def import_files(
+        self,
+        paths: StrPath | Iterable[StrPath],
+        *,
+        format: str = "auto",
+        null_values: Sequence[str] | None = None,
+        delimiter: str | None = None,
+        batch_id: str | None = None,
+        rows_per_commit: int = 10_000_000,
+        properties: Mapping[str, Any] | None = None,
+        on_future: str | None = None,
+        settings: Mapping[str, Any] | None = None,
+        progress: ProgressOption = None,
+    ) -> ImportReport:
+        """As :meth:`Table.import_files`."""
+        options = {
+            **_append_options(batch_id, properties, on_future, settings),
+            "format": format,
+            "null_values": None if null_values is None else list(null_values),
+            "delimiter": delimiter or "",
+            "rows_per_commit": rows_per_commit,
+        }
+        table = self._table
+        return await self._runner.stoppable(
+            lambda token: table._import(paths, options, progress, token)
+        )
+
+    async def latest(self) -> AsyncResult:
+        """As :meth:`Table.latest`."""
+        stream = await self._runner.stoppable(self._table._core.latest)
+        return AsyncResult(Result(stream), self._runner)
+
+    async def scan(
+        self,
+        columns: Sequence[str] | None = None,
+        filter: str | None = None,
+        start: Time = None,
+        end: Time = None,
+        *,
+        params: Params = None,
+    ) -> AsyncResult:
+        """As :meth:`Table.scan`."""
+        table = self._table
+        query, values = await self._runner.run(
+            table._scan_query, columns, filter, start, end, params
+        )
+        return await _sql(self._runner, table.lake, query, values, "default")
+
+    async def info(self) -> TableInfo:
+        """As :meth:`Table.info`."""
+        return await self._runner.run(self._table.info)
+
+    async def snapshots(self) -> list[SnapshotInfo]:
+        """As :meth:`Table.snapshots`."""
+        return await self._runner.run(self._table.snapshots)
+
+    async def files(self) -> list[FileInfo]:
+        """As :meth:`Table.files`."""
+        return await self._runner.run(self._table.files)
+
+    async def set_properties(self, properties: Mapping[str, Any]) -> None:
+        """As :meth:`Table.set_properties`."""
+        await self._runner.run(self._table.set_properties, properties)
+
+    async def rollback(self, snapshot_id: int) -> None:
+        """As :meth:`Table.rollback`."""
+        await self._runner.run(self._table.rollback, snapshot_id)
+
+    async def refresh(self) -> None:
+        """As :meth:`Table.refresh`."""
+        await self._runner.run(self._table.refresh)
+
+    async def maintain(
+        self,
+        compact: bool = True,
+        retention: bool = True,
+        expire: bool = True,
+        rollups: bool = True,
+    ) -> MaintainReport:
+        """As :meth:`Table.maintain`."""
+        return await self._runner.run(self._table.maintain, compact, retention, expire, rollups)
+
+
+async def _sql(runner: _Runner, lake: Lake, query: str, params: Any, namespace: str) -> AsyncResult:
+    if isinstance(params, str):
+        params, namespace = None, params
+    values = to_params(params)
+    stream = await runner.stoppable(lambda token: lake._core.sql(query, values, namespace, token))
+    return AsyncResult(Result(stream), runner)
+
+
+class AsyncLake:
+    """A lake; :class:`Lake` for asyncio. Every method that does I/O is a coroutine with the same
+    parameters.
+
+    Calls run on threads of this object and do not block the event loop. Cancelling a task, also by
+    ``asyncio.timeout``, stops the call that it waits for.
+
+    Example:
+        >>> async def count():
+        ...     async with timelake.AsyncLake("warehouse") as lake:
+        ...         table = await lake.table("readings")
+        ...         return (await table.info())["rows"]
+        >>> asyncio.run(count())
+        4
+    """
+
+    def __init__(
+        self,
+        location: StrPath,
+        storage_options: Mapping[str, Any] | None = None,
+        settings: Mapping[str, Any] | None = None,
+    ):
+        self._lake = Lake(location, storage_options, settings)
+        self._runner = _Runner()
+
+    def __repr__(self) -> str:
+        return f"<timelake.AsyncLake {self.location!r}>"
+
+    @property
+    def location(self) -> str:
+        """URI of the root."""
+        return self._lake.location
+
+    async def create_table(
+        self,
+        name: str,
+        schema: SchemaInput,
+        time_column: str | None = None,
+        series_key: Sequence[str] | None = None,
+        chunk: str | None = None,
+        retention: str | None = None,
+        dedup: bool | None = None,
+        ingest_time: bool | None = None,
+        properties: Mapping[str, Any] | None = None,
+        *,
+        if_not_exists: bool = False,
+    ) -> AsyncTable:
+        """As :meth:`Lake.create_table`."""
+        table = await self._runner.run(
+            self._lake.create_table,
+            name,
+            schema,
+            time_column,
+            series_key,
+            chunk,
+            retention,
+            dedup,
+            ingest_time,
+            properties,
+            if_not_exists=if_not_exists,
+        )
+        return AsyncTable(table, self._runner)
+
+    async def table(self, name: str) -> AsyncTable:
+        """As :meth:`Lake.table`."""
+        return AsyncTable(await self._runner.run(self._lake.table, name), self._runner)
+
+    async def tables(self, namespace: str = "") -> list[str]:
+        """As :meth:`Lake.tables`."""
+        return await self._runner.run(self._lake.tables, namespace)
+
+    async def namespaces(self) -> list[str]:
+        """As :meth:`Lake.namespaces`."""
+        return await self._runner.run(self._lake.namespaces)
+
+    async def drop_table(self, name: str, *, if_exists: bool = False, purge: bool = False) -> None:
+        """As :meth:`Lake.drop_table`."""
+        await self._runner.run(self._lake.drop_table, name, if_exists=if_exists, purge=purge)
+
+    async def sql(
+        self, query: str, params: Params = None, namespace: str = "default"
+    ) -> AsyncResult:
+        """As :meth:`Lake.sql`."""
+        return await _sql(self._runner, self._lake, query, params, namespace)
+
+    async def latest(self, table: str) -> AsyncResult:
+        """As :meth:`Lake.latest`."""
+        return await (await self.table(table)).latest()
+
+    async def close(self) -> None:
+        """As :meth:`Lake.close`."""
+        await self._runner.run(self._lake.close)
+        self._runner.close()
+
+    async def __aenter__(self) -> AsyncLake:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.close()

@@ -1,0 +1,334 @@
+"""A lake: a folder or bucket of tables, and SQL over them."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from . import _data
+from ._native import core
+from ._result import Result
+from ._table import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from types import TracebackType
+
+    from . import _core
+    from ._types import Params, SchemaInput, SettingInfo, StrPath
+
+__all__ = ["Lake", "Session", "settings"]
+
+
+class Lake:
+    """A warehouse of tables: a folder or bucket prefix.
+
+    Opening does no I/O; a folder that is not there yet is made by the first :meth:`create_table`.
+    Thread-safe. Not usable in a forked child process: open a new one there, or start processes with
+    "spawn".
+
+    Args:
+        location: A path (``~`` is expanded) or a URI: ``file://``, ``memory://name``.
+        storage_options: Options of the object store; an unknown one is an error.
+        settings: Settings for this lake object, e.g. ``{"commit-timeout": "10s"}``;
+            :func:`settings` lists them.
+
+    Raises:
+        InvalidArgumentError: Unknown scheme, option or setting.
+
+    Example:
+        >>> with timelake.Lake("warehouse") as lake:
+        ...     lake.tables()
+        ['default.readings']
+    """
+
+    def __init__(
+        self,
+        location: StrPath,
+        storage_options: Mapping[str, Any] | None = None,
+        settings: Mapping[str, Any] | None = None,
+    ):
+        self._core = core.Lake(
+            os.fspath(location),
+            _data.text_map(storage_options, "storage_options"),
+            _data.text_map(settings, "settings"),
+        )
+
+    def __repr__(self) -> str:
+        return f"<timelake.Lake {self.location!r}>"
+
+    @property
+    def location(self) -> str:
+        """URI of the root."""
+        return self._core.location
+
+    def create_table(
+        self,
+        name: str,
+        schema: SchemaInput,
+        time_column: str | None = None,
+        series_key: Sequence[str] | None = None,
+        chunk: str | None = None,
+        retention: str | None = None,
+        dedup: bool | None = None,
+        ingest_time: bool | None = None,
+        properties: Mapping[str, Any] | None = None,
+        *,
+        if_not_exists: bool = False,
+    ) -> Table:
+        """Creates an empty table.
+
+        Args:
+            name: ``"table"`` (in the namespace ``default``) or ``"namespace.table"``, of letters,
+                digits, ``_``, ``-``.
+            schema: A pyarrow schema, anything that has one (a table, a data frame), a mapping of
+                names to types, or a
+                text: ``"time:timestamptz, device:string!, v:double"`` (``!``: never NULL).
+            time_column: Timestamp column that rows are ordered and partitioned by. Without it the
+                table is plain: no partitions, no latest rows, no dedup.
+            series_key: Columns that tell one series from another, e.g. ``["device"]``.
+            chunk: Span of one partition, in UTC: ``"hour"``, ``"day"`` (default) or ``"month"``.
+            retention: How long rows are kept, e.g. ``"90d"``; for ever by default.
+            dedup: Keep only the last written row of each series and time; default: True with a
+                series key.
+            ingest_time: Add the column ``_ingest_ts``, filled with the time of the append.
+            properties: Settings of the table, or properties of your own with a dot in their names.
+            if_not_exists: Open a table of that name if there is one, and leave it as it is.
+
+        Returns:
+            The :class:`Table`.
+
+        Raises:
+            AlreadyExistsError: The table exists.
+            InvalidArgumentError: The name, the schema, a column or a setting is wrong.
+            UnsupportedError: A type that an Iceberg table does not have.
+
+        Example:
+            >>> lake.create_table("plant.pumps", "time:timestamptz, pump:string, flow:double",
+            ...                   time_column="time", series_key=["pump"], chunk="month")
+            <timelake.Table 'plant.pumps' at file://.../warehouse/plant/pumps, version 1>
+        """
+        keys = [series_key] if isinstance(series_key, str) else list(series_key or ())
+        options = {
+            "time_column": time_column or "",
+            "series_key": keys,
+            "chunk": chunk or "day",
+            "retention": retention or "",
+            "dedup": dedup,
+            "ingest_time": bool(ingest_time),
+            "properties": _data.text_map(properties, "properties"),
+            "if_not_exists": if_not_exists,
+        }
+        return Table(self, self._core.create_table(name, _data.to_schema(schema), options))
+
+    def table(self, name: str) -> Table:
+        """Opens a table.
+
+        Raises:
+            NotFoundError: There is none; the message names a similar name if there is one.
+
+        Example:
+            >>> lake.table("readings").name
+            'default.readings'
+        """
+        return Table(self, self._core.table(name))
+
+    def tables(self, namespace: str = "") -> list[str]:
+        """Names of the tables, ``"namespace.table"``, sorted; of one namespace if given.
+
+        Example:
+            >>> lake.tables()
+            ['default.readings']
+        """
+        return self._core.tables(namespace)
+
+    def namespaces(self) -> list[str]:
+        """Names of the namespaces that hold tables.
+
+        Example:
+            >>> lake.namespaces()
+            ['default']
+        """
+        return self._core.namespaces()
+
+    def drop_table(self, name: str, *, if_exists: bool = False, purge: bool = False) -> None:
+        """Drops a table: it is neither listed nor opened any more, and its name can be created
+        again.
+
+        Args:
+            name: The table.
+            if_exists: A missing table is no error.
+            purge: Delete its files at once, too; queries that still read them fail. Else
+                maintenance removes them.
+
+        Raises:
+            NotFoundError: There is no such table.
+
+        Example:
+            >>> lake.drop_table("readings", purge=True)
+            >>> lake.tables()
+            []
+        """
+        self._core.drop_table(name, if_exists, purge)
+
+    def sql(self, query: str, params: Params = None, namespace: str = "default") -> Result:
+        """Runs one statement of DuckDB's SQL over the tables, each at its newest version.
+
+        Several queries run at once when they are made from several threads. Ctrl-C stops the query.
+        What a statement leaves behind (``SET``, temporary tables) is gone with it: open a
+        :meth:`session` for that.
+
+        Args:
+            query: The statement. Tables are ``table`` in `namespace`, or ``namespace.table``.
+            params: Values: a dict for ``$name``, a list for ``?`` or ``$1``. Besides plain values
+                these may be datetimes, dates, times, timedeltas, Decimals, bytes, UUIDs, and lists
+                (``device IN $devices``).
+            namespace: Where bare table names are looked up. (A str given as second argument is
+                taken as this.)
+
+        Returns:
+            A :class:`Result`.
+
+        Raises:
+            InvalidArgumentError: The query is wrong; the message is DuckDB's.
+            CancelledError: It was stopped from elsewhere.
+
+        Example:
+            >>> query = "SELECT count(*) AS n FROM readings WHERE device = $device"
+            >>> lake.sql(query, {"device": "a"}).to_pylist()
+            [{'n': 2}]
+        """
+        return self._sql(query, params, namespace, None)
+
+    def _sql(
+        self, query: str, params: Any, namespace: str, token: _core.CancelToken | None
+    ) -> Result:
+        if isinstance(params, str):
+            params, namespace = None, params
+        return Result(self._core.sql(query, _data.to_params(params), namespace, token))
+
+    def latest(self, table: str) -> Result:
+        """The newest row of every series of a table: :meth:`Table.latest`.
+
+        Raises:
+            NotFoundError: There is no such table.
+
+        Example:
+            >>> lake.latest("readings").num_rows
+            2
+        """
+        return self.table(table).latest()
+
+    def session(
+        self,
+        namespace: str = "default",
+        *,
+        threads: int = 0,
+        memory_limit: str | None = None,
+        temp_directory: StrPath | None = None,
+    ) -> Session:
+        """Opens a session: statements that build on each other, with limits of its own.
+
+        Args:
+            namespace: Where bare table names are looked up.
+            threads: Threads of a query; 0: as many as the machine has.
+            memory_limit: Most memory of a query, e.g. ``"2GB"``.
+            temp_directory: Folder for what does not fit into memory; none by default.
+
+        Example:
+            >>> with lake.session() as session:
+            ...     _ = session.sql("CREATE TEMP TABLE high AS FROM readings WHERE v > 2")
+            ...     session.sql("SELECT max(v) FROM high").column(0).to_pylist()
+            [7.0]
+        """
+        return Session(self, namespace, threads, memory_limit, temp_directory)
+
+    def close(self) -> None:
+        """Closes the sessions that wait for the next query. Tables and results stay usable, this
+        object does not."""
+        self._core.close()
+
+    def __enter__(self) -> Lake:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+class Session:
+    """An embedded DuckDB with the lake attached: settings and temporary tables stay until it is
+    closed.
+
+    Its statements run one at a time; a large result must be read to its end or closed before the
+    next. Open one session per thread to run them at once. From :meth:`Lake.session`.
+    """
+
+    def __init__(
+        self,
+        lake: Lake,
+        namespace: str = "default",
+        threads: int = 0,
+        memory_limit: str | None = None,
+        temp_directory: StrPath | None = None,
+    ):
+        self._core = core.Session(
+            lake._core,
+            namespace,
+            threads,
+            memory_limit or "",
+            "" if temp_directory is None else os.path.expanduser(os.fspath(temp_directory)),
+        )
+
+    def sql(self, query: str, params: Params = None) -> Result:
+        """Runs one statement; as :meth:`Lake.sql`."""
+        return Result(self._core.sql(query, _data.to_params(params)))
+
+    def script(self, text: str) -> Result | None:
+        """Runs the statements of a script and returns the result of the last one.
+
+        Example:
+            >>> with lake.session() as session:
+            ...     session.script("SET threads = 1; SELECT 1 AS one;").to_pylist()
+            [{'one': 1}]
+        """
+        result = None
+        for statement in core.split(text):
+            if result is not None:
+                result.close()
+            result = self.sql(statement)
+        return result
+
+    def interrupt(self) -> None:
+        """Stops the running statement, from another thread."""
+        self._core.interrupt()
+
+    def close(self) -> None:
+        """Closes the session once its results are read or closed."""
+        self._core.close()
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def settings() -> list[SettingInfo]:
+    """All settings: name, default, the levels at which each can be set, what it accepts, what it is
+    for.
+
+    Example:
+        >>> [s["default"] for s in timelake.settings() if s["name"] == "max-future"]
+        ['1d']
+    """
+    return core.settings()

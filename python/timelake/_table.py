@@ -1,0 +1,441 @@
+"""A table and what can be done with it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from . import _data, _progress
+from ._data import SchemaHolder
+from ._errors import InvalidArgumentError, TimelakeError
+from ._result import Result
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    import pyarrow as pa
+
+    from . import _core
+    from ._lake import Lake
+    from ._types import (
+        AppendReport,
+        DataInput,
+        FileInfo,
+        ImportReport,
+        MaintainReport,
+        Params,
+        ProgressOption,
+        SnapshotInfo,
+        StrPath,
+        TableInfo,
+        Time,
+    )
+
+__all__ = ["Table"]
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+class Table:
+    """A handle on one table of a lake, from :meth:`Lake.table` or :meth:`Lake.create_table`.
+
+    Thread-safe: appends from several threads are independent commits. Appends and queries look for
+    the newest version by themselves. Not usable in a forked child process.
+    """
+
+    def __init__(self, lake: Lake, core: _core.Table):
+        self._lake = lake
+        self._core = core
+        self._time_column: str | None = None
+
+    def __repr__(self) -> str:
+        return f"<timelake.Table {self.name!r} at {self.location}, version {self.version}>"
+
+    @property
+    def name(self) -> str:
+        """The full name, ``"namespace.table"``."""
+        return self._core.name
+
+    @property
+    def location(self) -> str:
+        """URI of the table's folder, which other engines read as an Iceberg table."""
+        return self._core.location
+
+    @property
+    def version(self) -> int:
+        """The version that this handle has last seen; does no I/O."""
+        return self._core.version
+
+    @property
+    def lake(self) -> Lake:
+        """The lake that the table is in."""
+        return self._lake
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns as last seen, as a ``pyarrow.Schema``."""
+        import pyarrow as pa
+
+        return pa.schema(SchemaHolder(self._core.schema()))
+
+    def append(
+        self,
+        data: DataInput,
+        batch_id: str | None = None,
+        maintain: bool | None = None,
+        *,
+        properties: Mapping[str, Any] | None = None,
+        on_future: str | None = None,
+        settings: Mapping[str, Any] | None = None,
+        progress: ProgressOption = None,
+    ) -> AppendReport:
+        """Appends all rows of `data` as one commit, all or nothing.
+
+        Columns are matched by exact name and converted to the table's types where no value is lost;
+        a missing nullable column is null. Times without a zone are UTC.
+
+        One append is sorted in memory, so it may not be larger than that: give a large load in
+        several appends.
+
+        Args:
+            data: Anything with ``__arrow_c_stream__`` or ``__arrow_c_array__`` (pyarrow tables,
+                batches and readers, polars and pandas frames, DuckDB relations, nanoarrow; no copy
+                where Arrow allows), a dict of lists, a list of dicts, or an iterator of any of
+                these. A named index of a pandas frame is a column.
+            batch_id: Name of this load. Repeating it changes nothing and reports ``duplicate``, so
+                a load whose outcome is unknown can be repeated.
+            maintain: True: run :meth:`maintain` afterwards; the report then has ``maintenance``, or
+                ``maintenance_error`` when that failed (the rows are in the table).
+            properties: Extra keys for the summary of the snapshot.
+            on_future: ``"error"`` (default) or ``"skip"``: what happens to rows later than now plus
+                the setting ``max-future``.
+            settings: Settings for this append only, over the table's.
+            progress: True for a bar by tqdm, or a callback that is given a :class:`Progress`.
+
+        Returns:
+            An :class:`AppendReport` (a dict).
+
+        Raises:
+            InvalidArgumentError: A value does not fit its column, a column is missing or unknown;
+                nothing was committed.
+            TypeError: `data` is no table data.
+            ConflictError: Other writers won until the time was over; nothing was committed.
+            CommitUnknownError: The commit may have been stored; repeat it with the same `batch_id`.
+            KeyboardInterrupt: Nothing was committed, unless a note on the exception says so.
+
+        Example:
+            >>> table.append({"time": ["2026-01-03T00:05:00Z"], "device": ["a"], "v": [1]})["rows"]
+            1
+            >>> rows = [{"time": "2026-01-03T00:06:00Z", "device": "a"}]
+            >>> table.append(rows, batch_id="load-7")["duplicate"]
+            False
+            >>> table.append(rows, batch_id="load-7")["duplicate"]
+            True
+        """
+        return self._append(
+            data, batch_id, maintain, properties, on_future, settings, progress, None
+        )
+
+    def _append(
+        self,
+        data: DataInput,
+        batch_id: str | None,
+        maintain: bool | None,
+        properties: Mapping[str, Any] | None,
+        on_future: str | None,
+        settings: Mapping[str, Any] | None,
+        progress: ProgressOption,
+        token: _core.CancelToken | None,
+    ) -> AppendReport:
+        options = _append_options(batch_id, properties, on_future, settings)
+        total = _data.row_count(data) if progress else None
+        source = _data.to_source(data, lambda: self.schema)
+        with _progress.reporting(progress, total, by_bytes=False) as tick:
+            report: dict[str, Any] = self._core.append(source, options, tick, token)
+        if maintain:
+            try:
+                report["maintenance"] = self.maintain()
+            except TimelakeError as error:
+                report["maintenance_error"] = str(error)
+        return report  # type: ignore[return-value]
+
+    def import_files(
+        self,
+        paths: StrPath | Iterable[StrPath],
+        *,
+        format: str = "auto",
+        null_values: Sequence[str] | None = None,
+        delimiter: str | None = None,
+        batch_id: str | None = None,
+        rows_per_commit: int = 10_000_000,
+        properties: Mapping[str, Any] | None = None,
+        on_future: str | None = None,
+        settings: Mapping[str, Any] | None = None,
+        progress: ProgressOption = None,
+    ) -> ImportReport:
+        """Appends files, all columns matched by name.
+
+        Args:
+            paths: Parquet, CSV or TSV files (each also ``.gz``), folders of them, or globs.
+            format: ``"auto"`` (by suffix), ``"parquet"``, ``"csv"`` or ``"tsv"``.
+            null_values: Spellings of NULL in text files; by default ``NA``, ``N/A``, ``null``,
+                ``NULL`` and ``Null``, except in text columns. An empty field without quotes is
+                always NULL.
+            delimiter: Character between fields; ``","`` by default, and a tab in TSV.
+            batch_id: Name of this load; with several commits a number is added for each.
+            rows_per_commit: Rows of one commit, about; 0: one commit for each file.
+            properties: Extra keys for the summaries of the snapshots.
+            on_future: As for :meth:`append`.
+            settings: As for :meth:`append`.
+            progress: True for a bar by tqdm, or a callback that is given a :class:`Progress`.
+
+        Returns:
+            An :class:`ImportReport` (a dict).
+
+        Raises:
+            InvalidArgumentError: A value does not fit; the message names file, line, column and
+                text, and nothing of that file was committed.
+            NotFoundError: A path matches nothing.
+
+        Example:
+            >>> with open("more.csv", "w") as file:
+            ...     _ = file.write("time,device,v\\n2026-01-04T00:00:00Z,b,8.5\\n")
+            >>> table.import_files("more.csv")["rows"]
+            1
+        """
+        return self._import(
+            paths,
+            {
+                **_append_options(batch_id, properties, on_future, settings),
+                "format": format,
+                "null_values": None if null_values is None else list(null_values),
+                "delimiter": delimiter or "",
+                "rows_per_commit": rows_per_commit,
+            },
+            progress,
+            None,
+        )
+
+    def _import(
+        self,
+        paths: StrPath | Iterable[StrPath],
+        options: dict[str, Any],
+        progress: ProgressOption,
+        token: _core.CancelToken | None,
+    ) -> ImportReport:
+        with _progress.reporting(progress, None, by_bytes=True) as tick:
+            return self._core.import_files(_data.file_paths(paths), options, tick, token)
+
+    def latest(self) -> Result:
+        """The newest row of every series, ordered by the series key.
+
+        From the last-value index where it covers the table, else by a scan.
+
+        Raises:
+            InvalidArgumentError: The table has no time column.
+
+        Example:
+            >>> table.latest().column("v").to_pylist()
+            [2.5, 7.0]
+        """
+        return Result(self._core.latest())
+
+    def scan(
+        self,
+        columns: Sequence[str] | None = None,
+        filter: str | None = None,
+        start: Time = None,
+        end: Time = None,
+        *,
+        params: Params = None,
+    ) -> Result:
+        """Rows of the table's newest version, as a stream in no particular order.
+
+        Args:
+            columns: Columns to read; all if not given. Others are not read from storage.
+            filter: A condition in SQL, e.g. ``"v > 5 AND device IN $devices"``.
+            start: First time wanted, of the time column; a datetime (UTC if it has no zone), a
+                date, or a text.
+            end: First time no longer wanted.
+            params: Values for the parameters of `filter`.
+
+        Raises:
+            InvalidArgumentError: Unknown column, wrong condition, or times for a table without a
+                time column.
+
+        Example:
+            >>> rows = table.scan(["device", "v"], "v > $v", start="2026-01-03", params={"v": 5})
+            >>> rows.to_pylist()
+            [{'device': 'b', 'v': 7.0}]
+        """
+        query, values = self._scan_query(columns, filter, start, end, params)
+        return self._lake.sql(query, values)
+
+    def _scan_query(
+        self,
+        columns: Sequence[str] | None,
+        filter: str | None,
+        start: Time,
+        end: Time,
+        params: Params,
+    ) -> tuple[str, Params]:
+        if isinstance(columns, str):
+            raise TypeError(f"columns: {columns!r} is a str, wanted a list of names")
+        selected = "*" if columns is None else ", ".join(map(_quoted, columns))
+        if not selected:
+            raise InvalidArgumentError("scan: columns is empty; None reads all of them")
+        space, table = self.name.split(".", 1)
+        conditions = [f"({filter})"] if filter else []
+        from collections.abc import Mapping
+
+        named = params is None or isinstance(params, Mapping)
+        given: Any = params or ()
+        bounds = [(">=", "timelake_start", start), ("<", "timelake_end", end)]
+        values: list[Any] = []
+        texts: dict[str, Any] = {}
+        for comparison, name, value in bounds:
+            if value is None:
+                continue
+            column = _quoted(self._time())
+            if named:
+                texts[name] = value
+                conditions.append(f"{column} {comparison} ${name}")
+            else:
+                values.append(value)
+                conditions.append(f"{column} {comparison} ${len(given) + len(values)}")
+        query = f"SELECT {selected} FROM lake.{_quoted(space)}.{_quoted(table)}"
+        if conditions:
+            query += " WHERE " + " AND ".join(conditions)
+        if named:
+            return query, {**dict(given), **texts}
+        return query, [*given, *values]
+
+    def _time(self) -> str:
+        if self._time_column is None:
+            self._time_column = self._core.info()["time_column"]
+        if self._time_column is None:
+            raise InvalidArgumentError(
+                f"table {self.name} has no time column: start and end mean nothing"
+            )
+        return self._time_column
+
+    def info(self) -> TableInfo:
+        """What the table is and how large it is, at its newest version.
+
+        Example:
+            >>> info = table.info()
+            >>> info["time_column"], info["series_key"], info["rows"]
+            ('time', ['device'], 4)
+        """
+        return self._core.info()
+
+    def snapshots(self) -> list[SnapshotInfo]:
+        """The snapshots that the table still has, oldest first.
+
+        Example:
+            >>> [s["operation"] for s in table.snapshots()]
+            ['append']
+        """
+        return self._core.snapshots()
+
+    def files(self) -> list[FileInfo]:
+        """The data and delete files of the current snapshot, by path.
+
+        Example:
+            >>> [file["rows"] for file in table.files()]
+            [2, 2]
+        """
+        return self._core.files()
+
+    def set_properties(self, properties: Mapping[str, Any]) -> None:
+        """Changes settings in one commit, all or none; None puts one back to its default.
+
+        Names stand with or without ``timelake.``, with dashes or underscores. A name with a dot may
+        be a property of your own.
+
+        Raises:
+            InvalidArgumentError: Unknown setting, a value out of range, or fixed when the table is
+                created.
+
+        Example:
+            >>> table.set_properties({"max_future": "2h", "my.owner": "ops"})
+            >>> table.info()["properties"]["timelake.max-future"]
+            '2h'
+            >>> table.set_properties({"max_future": None})
+        """
+        changes: dict[str, str | None] = dict(
+            _data.text_map({k: v for k, v in properties.items() if v is not None}, "properties")
+        )
+        changes.update({name: None for name, value in properties.items() if value is None})
+        self._core.set_properties(changes)
+
+    def rollback(self, snapshot_id: int) -> None:
+        """Makes an earlier snapshot current again; later ones stay until they expire.
+
+        Raises:
+            NotFoundError: The table has no such snapshot.
+
+        Example:
+            >>> before = table.snapshots()[-1]["snapshot_id"]
+            >>> _ = table.append([{"time": "2026-01-05", "device": "a", "v": -1.0}])
+            >>> table.rollback(before)
+            >>> table.info()["rows"]
+            4
+        """
+        self._core.rollback(snapshot_id)
+
+    def maintain(
+        self,
+        compact: bool = True,
+        retention: bool = True,
+        expire: bool = True,
+        rollups: bool = True,
+    ) -> MaintainReport:
+        """Keeps the table small. Safe beside any number of writers and readers.
+
+        In this version: snapshots that the table's settings no longer want expire
+        (``snapshot-retention``, ``min-snapshots``, ``max-snapshots``), and files that no version
+        needs are deleted. Compaction, retention and rollups are still to come; their parameters do
+        nothing, and their numbers in the report are 0.
+
+        Args:
+            compact: Not in this version.
+            retention: Not in this version.
+            expire: Expire snapshots and delete what nothing needs any more.
+            rollups: Not in this version.
+
+        Returns:
+            A :class:`MaintainReport` (a dict).
+
+        Raises:
+            ConflictError: Other writers won until the time was over.
+
+        Example:
+            >>> table.maintain()["snapshots_expired"]
+            0
+        """
+        return self._core.maintain(expire)
+
+    def refresh(self) -> None:
+        """Looks for a newer version; appends and queries do so by themselves."""
+        self._core.refresh()
+
+    def duckdb_sql(self) -> str:
+        """SQL that reads the table with plain DuckDB and its iceberg extension, with no Timelake
+        software."""
+        return self._core.duckdb_sql()
+
+
+def _append_options(
+    batch_id: str | None,
+    properties: Mapping[str, Any] | None,
+    on_future: str | None,
+    settings: Mapping[str, Any] | None,
+) -> dict[str, Any]:
+    return {
+        "batch_id": batch_id or "",
+        "properties": _data.text_map(properties, "properties"),
+        "on_future": on_future,
+        "settings": _data.text_map(settings, "settings"),
+    }

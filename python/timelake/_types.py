@@ -1,0 +1,215 @@
+"""Types of what goes in and comes out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypedDict
+
+if TYPE_CHECKING:
+    import datetime
+    import decimal
+    import os
+    import uuid
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    import pandas
+
+__all__ = [
+    "AppendReport",
+    "ArrowArrayExportable",
+    "ArrowSchemaExportable",
+    "ArrowStreamExportable",
+    "FileInfo",
+    "HasSchema",
+    "ImportReport",
+    "MaintainReport",
+    "Progress",
+    "SettingInfo",
+    "SnapshotInfo",
+    "TableInfo",
+]
+
+
+class ArrowSchemaExportable(Protocol):
+    """Exports an Arrow schema through the PyCapsule interface, e.g. a ``pyarrow.Schema``."""
+
+    def __arrow_c_schema__(self) -> object: ...
+
+
+class HasSchema(Protocol):
+    """Has the schema of its rows, e.g. a ``pyarrow.Table``."""
+
+    @property
+    def schema(self) -> Any: ...
+
+
+class ArrowArrayExportable(Protocol):
+    """One batch of rows, e.g. a ``pyarrow.RecordBatch`` or a nanoarrow array."""
+
+    def __arrow_c_array__(
+        self, requested_schema: object | None = None
+    ) -> tuple[object, object]: ...
+
+
+class ArrowStreamExportable(Protocol):
+    """A stream of batches: pyarrow tables and readers, polars and pandas frames, DuckDB
+    relations."""
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+
+
+class AppendReport(TypedDict):
+    """What one append did."""
+
+    rows: int  #: rows committed by this call; 0 for a duplicate batch
+    files: int  #: data files committed
+    bytes: int  #: their size
+    version: int  #: version of the table that holds the rows
+    commit_ms: float  #: milliseconds from the first attempt to the acknowledgement
+    attempts: int  #: attempts to commit; 0 when nothing was committed
+    duplicate: bool  #: the batch id was known: nothing was written
+    skipped: int  #: rows dropped by ``on_future="skip"``
+    snapshot_id: (
+        int | None
+    )  #: the snapshot that added the rows (of the first append, for a duplicate)
+
+
+class ImportReport(TypedDict):
+    """What an import of files did."""
+
+    rows: int
+    files: int  #: data files committed
+    bytes: int  #: their size
+    version: int
+    commits: int
+    duplicates: int  #: commits whose batch id was known
+    skipped: int  #: rows dropped by ``on_future="skip"``
+
+
+class MaintainReport(TypedDict):
+    """What maintenance did."""
+
+    partitions_compacted: int
+    files_rewritten: int
+    files_written: int
+    rows_rewritten: int
+    duplicates_removed: int
+    partitions_dropped: int
+    snapshots_expired: int
+    objects_deleted: int
+    rollups_refreshed: int
+    rollup_rows: int
+    seconds: float
+
+
+class TableInfo(TypedDict):
+    """What a table is and how large it is."""
+
+    name: str  #: ``"namespace.table"``
+    version: int
+    location: str  #: URI
+    time_column: str | None  #: None for a plain table
+    series_key: list[str]
+    chunk: str | None  #: ``"hour"``, ``"day"``, ``"month"``; None for a plain table
+    dedup: bool
+    ingest_time_column: str | None
+    rows: int  #: before dedup on read and deletes
+    files: int
+    bytes: int
+    snapshots: int
+    manifests: int
+    last_value_index: str | None  #: URI
+    retention_us: int | None  #: microseconds; None: for ever
+    delete_files: int
+    table_uuid: str
+    format_version: str
+    batch_id_horizon_ms: int  #: batch ids since then (ms since 1970) are certainly known; 0: all
+    foreign_snapshots: list[
+        str
+    ]  #: replace snapshots by engines that know nothing of the order of writes
+    shared: bool  #: other engines write here, too
+    hint_version: int  #: what version-hint.text names; 0: nothing
+    properties: dict[str, str]  #: as stored
+
+
+class SnapshotInfo(TypedDict):
+    """One snapshot of a table."""
+
+    snapshot_id: int
+    parent_id: int | None
+    sequence_number: int
+    timestamp_ms: int  #: milliseconds since 1970, UTC
+    operation: str  #: ``"append"``, ``"replace"``, ``"overwrite"`` or ``"delete"``
+    current: bool
+    summary: dict[str, str]
+
+
+class FileInfo(TypedDict):
+    """One data or delete file of the current snapshot."""
+
+    path: str  #: URI
+    content: str  #: ``"data"``, ``"position-deletes"`` or ``"equality-deletes"``
+    partition: str  #: e.g. ``"time_day=2026-01-03"``; empty when the table has no partitions
+    rows: int
+    bytes: int
+    sequence_number: int
+    min_time_us: int | None  #: of the time column, microseconds since 1970, UTC
+    max_time_us: int | None
+
+
+class SettingInfo(TypedDict):
+    """One setting, as :func:`timelake.settings` lists it."""
+
+    name: str
+    default: str
+    levels: str  #: ``"create"``, ``"table"``, ``"session"``, ``"call"``, with commas
+    accepted: str
+    description: str
+
+
+class Progress(NamedTuple):
+    """How far a long call is."""
+
+    rows: int  #: rows read so far
+    total_rows: int | None  #: None: not known
+    bytes: int  #: bytes of the input files that are done; 0 for an append
+    total_bytes: int | None  #: None for an append
+
+
+# The names below are for annotations, which are never evaluated.
+if TYPE_CHECKING:
+    #: ``True`` for a bar by tqdm, or a callback that is given a Progress some ten times a second.
+    ProgressOption = bool | Callable[[Progress], object] | None
+
+    StrPath = str | os.PathLike[str]
+
+    Scalar = (
+        None
+        | bool
+        | int
+        | float
+        | str
+        | bytes
+        | datetime.datetime
+        | datetime.date
+        | datetime.time
+        | datetime.timedelta
+        | decimal.Decimal
+        | uuid.UUID
+    )
+    ParamValue = Scalar | Sequence[Scalar]
+    #: Named values for ``$name``, or a list for ``$1`` or ``?``.
+    Params = Mapping[str, ParamValue] | Sequence[ParamValue] | None
+
+    #: A time: UTC if it has no zone.
+    Time = datetime.datetime | datetime.date | str | None
+
+    SchemaInput = (
+        str | ArrowSchemaExportable | HasSchema | ArrowStreamExportable | Mapping[str, Any]
+    )
+    DataInput = (
+        ArrowStreamExportable
+        | ArrowArrayExportable
+        | pandas.DataFrame
+        | Mapping[str, Any]
+        | Iterable[Any]
+    )
