@@ -30,6 +30,9 @@ class TimeFloor {
     return true;
   }
 
+  // The end of the bucket of the last Apply that returned true; the largest int64 if it is beyond.
+  int64_t high() const { return high_; }
+
  private:
   TimeFloor(int64_t width, int64_t phase, bool months)
       : width_(width), phase_(phase), months_(months) {}

@@ -1,0 +1,15 @@
+#pragma once
+
+namespace duckdb {
+class DatabaseInstance;
+class ExtensionLoader;
+}  // namespace duckdb
+
+// One of these per subject; functions.cc calls them all. docs/sql.md says what the functions do.
+
+namespace timelake::sql {
+
+void RegisterTimeBucket(duckdb::ExtensionLoader& loader);
+void RegisterDateTrunc(duckdb::DatabaseInstance& database, duckdb::ExtensionLoader& loader);
+
+}  // namespace timelake::sql
