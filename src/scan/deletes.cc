@@ -189,36 +189,37 @@ Status FileDeletes::AddEquality(const table::Env& env, const iceberg::TableMetad
   return Status::OK();
 }
 
-Result<std::shared_ptr<arrow::BooleanArray>> FileDeletes::Survivors(
-    const arrow::RecordBatch& batch, int64_t position, const std::vector<int>& places) const {
-  const int64_t rows = batch.num_rows();
-  std::vector<bool> deleted(static_cast<size_t>(rows));
-  bool any = false;
-  auto first = std::lower_bound(positions_.begin(), positions_.end(), position);
-  for (; first != positions_.end() && *first < position + rows; ++first) {
-    deleted[static_cast<size_t>(*first - position)] = any = true;
-  }
-  std::string key;
+Status FileDeletes::Remove(int64_t first, const arrow::ArrayVector& arrays,
+                           std::vector<uint32_t>* rows) const {
+  std::vector<RowKeys> keys;
   for (const Equality& equality : equalities_) {
-    arrow::ArrayVector arrays;
-    for (size_t column : equality.columns) arrays.push_back(batch.column(places[column]));
-    TL_ASSIGN_OR_RAISE(RowKeys keys, RowKeys::Make(arrays));
-    for (int64_t i = 0; i < rows; ++i) {
-      if (deleted[static_cast<size_t>(i)]) continue;
-      keys.Get(i, &key);
-      if (std::any_of(equality.deleted.begin(), equality.deleted.end(),
+    arrow::ArrayVector compared;
+    for (size_t column : equality.columns) compared.push_back(arrays[column]);
+    TL_ASSIGN_OR_RAISE(RowKeys of_rows, RowKeys::Make(compared));
+    keys.push_back(std::move(of_rows));
+  }
+  auto next = positions_.begin();
+  std::string key;
+  const auto deleted = [&](size_t i) {
+    const int64_t position = first + (*rows)[i];
+    next = std::lower_bound(next, positions_.end(), position);
+    if (next != positions_.end() && *next == position) return true;
+    for (size_t e = 0; e < equalities_.size(); ++e) {
+      keys[e].Get(static_cast<int64_t>(i), &key);
+      const auto& sets = equalities_[e].deleted;
+      if (std::any_of(sets.begin(), sets.end(),
                       [&](const auto& one) { return one->contains(key); })) {
-        deleted[static_cast<size_t>(i)] = any = true;
+        return true;
       }
     }
+    return false;
+  };
+  size_t kept = 0;
+  for (size_t i = 0; i < rows->size(); ++i) {
+    if (!deleted(i)) (*rows)[kept++] = (*rows)[i];
   }
-  if (!any) return nullptr;
-  arrow::BooleanBuilder builder;
-  TL_RETURN_NOT_OK(builder.Reserve(rows));
-  for (bool gone : deleted) builder.UnsafeAppend(!gone);
-  std::shared_ptr<arrow::BooleanArray> survivors;
-  TL_RETURN_NOT_OK(builder.Finish(&survivors));
-  return survivors;
+  rows->resize(kept);
+  return Status::OK();
 }
 
 }  // namespace timelake::scan

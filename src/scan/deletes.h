@@ -29,11 +29,9 @@ class FileDeletes {
   // Columns that equality deletes compare, each once.
   const std::vector<iceberg::Field>& columns() const { return columns_; }
 
-  // Whether each row of a batch stays; null when all do. `position` is the first row's in the
-  // file; `columns()[i]` is the batch's column `places[i]`.
-  Result<std::shared_ptr<arrow::BooleanArray>> Survivors(const arrow::RecordBatch& batch,
-                                                         int64_t position,
-                                                         const std::vector<int>& places) const;
+  // Takes the deleted ones out of `rows`: ascending row numbers, counted from the file's row
+  // `first`. `arrays` are columns() of just these rows.
+  Status Remove(int64_t first, const arrow::ArrayVector& arrays, std::vector<uint32_t>* rows) const;
 
  private:
   using Keys = std::unordered_set<std::string>;

@@ -134,4 +134,24 @@ bool NoRowPasses(const ColumnTest& test, const iceberg::Type& type, const Column
   });
 }
 
+bool AllRowsPass(const ColumnTest& test, const iceberg::Type& type, const ColumnFacts& facts) {
+  ColumnTest opposite{test.field_id, test.op, test.values};
+  switch (test.op) {
+    case Op::kIsNull: opposite.op = Op::kNotNull; return NoRowPasses(opposite, type, facts);
+    case Op::kNotNull: return !facts.may_be_null;
+    case Op::kIn:
+      return std::any_of(test.values.begin(), test.values.end(), [&](const Value& value) {
+        return AllRowsPass({test.field_id, Op::kEq, {value}}, type, facts);
+      });
+    case Op::kEq: opposite.op = Op::kNotEq; break;
+    case Op::kNotEq: opposite.op = Op::kEq; break;
+    case Op::kLt: opposite.op = Op::kGe; break;
+    case Op::kLe: opposite.op = Op::kGt; break;
+    case Op::kGt: opposite.op = Op::kLe; break;
+    case Op::kGe: opposite.op = Op::kLt; break;
+  }
+  if (test.values.size() != 1 || iceberg::IsNull(test.values[0])) return false;
+  return !facts.may_be_null && NoRowPasses(opposite, type, facts);
+}
+
 }  // namespace timelake::scan

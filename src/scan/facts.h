@@ -32,4 +32,7 @@ std::optional<int> CompareValues(const iceberg::Value& a, const iceberg::Value& 
 // True when no row can pass the test. Null never passes a comparison, also `x = null` does not.
 bool NoRowPasses(const ColumnTest& test, const iceberg::Type& type, const ColumnFacts& facts);
 
+// True when every row is certain to pass. Nothing passes a comparison with null.
+bool AllRowsPass(const ColumnTest& test, const iceberg::Type& type, const ColumnFacts& facts);
+
 }  // namespace timelake::scan

@@ -18,26 +18,6 @@ bool IsFloat(const iceberg::Type& type) {
   return type.id == iceberg::TypeId::kFloat || type.id == iceberg::TypeId::kDouble;
 }
 
-// Column metrics are all optional; a count that is not there is not zero.
-ColumnFacts FactsOf(const DataFile& file, const iceberg::Field& field) {
-  ColumnFacts facts;
-  facts.SetBounds(field.type, Find(file.lower_bounds, field.id), Find(file.upper_bounds, field.id));
-  const int64_t* nulls = Find(file.null_value_counts, field.id);
-  const int64_t* nans = Find(file.nan_value_counts, field.id);
-  const int64_t* values = Find(file.value_counts, field.id);
-  // For a top-level column the two are equal; should they differ, the higher one says less.
-  const int64_t total = std::max(values ? *values : 0, file.record_count);
-  if (nulls) facts.may_be_null = *nulls != 0;
-  if (nans) facts.may_be_nan = *nans != 0;
-  const bool no_nan = !IsFloat(field.type) || nans;
-  if (nulls && no_nan) {
-    facts.may_be_value = *nulls + (IsFloat(field.type) ? *nans : 0) < total;
-  }
-  // Contradicting metrics: bounds are of values that are there.
-  if (facts.lower || facts.upper) facts.may_be_value = true;
-  return facts;
-}
-
 ColumnFacts FactsOfPartition(const Value& value) {
   ColumnFacts facts;
   facts.may_be_null = iceberg::IsNull(value);
@@ -70,6 +50,30 @@ bool SkippedByPartition(const DataFile& file, const iceberg::PartitionSpec& spec
 
 }  // namespace
 
+ColumnFacts FactsOf(const DataFile& file, const iceberg::Field& field) {
+  ColumnFacts facts;
+  facts.SetBounds(field.type, Find(file.lower_bounds, field.id), Find(file.upper_bounds, field.id));
+  const int64_t* nulls = Find(file.null_value_counts, field.id);
+  const int64_t* nans = Find(file.nan_value_counts, field.id);
+  const int64_t* values = Find(file.value_counts, field.id);
+  // For a top-level column the two are equal; should they differ, the higher one says less.
+  const int64_t total = std::max(values ? *values : 0, file.record_count);
+  if (nulls) facts.may_be_null = *nulls != 0;
+  if (nans) facts.may_be_nan = *nans != 0;
+  const bool no_nan = !IsFloat(field.type) || nans;
+  if (nulls && no_nan) {
+    facts.may_be_value = *nulls + (IsFloat(field.type) ? *nans : 0) < total;
+  }
+  // Contradicting metrics: bounds are of values that are there.
+  if (facts.lower || facts.upper) facts.may_be_value = true;
+  return facts;
+}
+
+bool KnownWithoutNan(const DataFile& file, int field_id) {
+  const int64_t* nans = Find(file.nan_value_counts, field_id);
+  return nans && *nans == 0;
+}
+
 bool CanSkipFile(const DataFile& file, const iceberg::PartitionSpec& spec,
                  const iceberg::Schema& schema, const Predicate& predicate) {
   if (file.record_count == 0) return true;
@@ -100,8 +104,7 @@ bool CanSkipRowGroup(const table::DataFileReader& reader, int row_group, const D
       if (*stats.null_count >= rows) facts.may_be_nan = false;
     }
     // The footer does not count NaN, the manifest may have.
-    const int64_t* nans = Find(file.nan_value_counts, field->id);
-    if (nans && *nans == 0) facts.may_be_nan = false;
+    if (KnownWithoutNan(file, field->id)) facts.may_be_nan = false;
     if (NoRowPasses(test, field->type, facts)) return true;
   }
   return false;

@@ -7,6 +7,13 @@
 
 namespace timelake::scan {
 
+// What the manifest says of one column of a file. Column metrics are all optional; a count that is
+// not there is not zero.
+ColumnFacts FactsOf(const iceberg::DataFile& file, const iceberg::Field& field);
+
+// Whether the manifest counted the column's NaN and found none.
+bool KnownWithoutNan(const iceberg::DataFile& file, int field_id);
+
 // Facts about the partition values of one partition field, over one file or a whole manifest.
 // `facts` speak of the transform's results. True when no row can pass a test of the source
 // column (specification, "Scan Planning": inclusive projection).

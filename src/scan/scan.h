@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -26,16 +27,23 @@ struct ScanFile {
   std::vector<std::shared_ptr<const iceberg::DataFile>> equality_deletes;
 };
 
+// What a scan looked at, left out and read. "total" counts what was left when the step before had
+// pruned: row groups of the files that are read, pages and rows of their row groups.
 struct Counters {
-  std::atomic<int64_t> manifests_total{0}, manifests_pruned{0};
-  std::atomic<int64_t> files_total{0}, files_pruned{0};
-  std::atomic<int64_t> row_groups_total{0}, row_groups_pruned{0};
-  // Rows before deletes; compressed bytes of the columns read.
-  std::atomic<int64_t> rows_read{0}, bytes_read{0};
+  using Count = std::atomic<int64_t>;
+  Count manifests_total{0}, manifests_pruned{0};
+  Count files_total{0}, files_pruned{0};
+  Count row_groups_total{0}, row_groups_pruned{0};
+  Count pages_total{0}, pages_read{0};  // of the columns asked for, where an index tells them apart
+  Count rows_total{0};                  // of the row groups that are read
+  Count rows_read{0};                   // left by the page index, before filters and deletes
+  Count rows_passed{0};                 // handed out
+  Count bytes_read{0};                  // compressed
+  Count values_decoded{0};
 };
 
 struct Plan {
-  std::vector<ScanFile> files;         // ordered by path
+  std::vector<ScanFile> files;  // ordered by path
   std::shared_ptr<Counters> counters;
 };
 
@@ -49,25 +57,47 @@ Result<Plan> PlanFiles(const table::Env& env, const iceberg::TableMetadata& meta
 bool CanSkipFile(const iceberg::DataFile& file, const iceberg::PartitionSpec& spec,
                  const iceberg::Schema& schema, const Predicate& predicate);
 
-// A unit of work: some row groups of one file, after row-group pruning.
-struct Morsel {
-  size_t file = 0;  // in Plan::files
-  std::vector<int> row_groups;
+// A filter of one column, as the engine above sees it: RowFilter decides rows by its number.
+struct ColumnFilter {
+  int field_id = 0;
+  std::vector<ColumnTest> tests;  // hold for every row that passes
+  bool exact = false;             // a row for which they hold passes
+};
+
+// Applies the filters of a request to rows; belongs to one thread.
+class RowFilter {
+ public:
+  virtual ~RowFilter() = default;
+
+  // Takes those rows out of `rows` (ascending positions in the column) that do not pass.
+  virtual Status Keep(size_t filter, const std::shared_ptr<arrow::ArrayData>& column,
+                      std::vector<uint32_t>* rows) = 0;
+};
+
+// Which files are read first.
+struct FileOrder {
+  int field_id = 0;
+  bool descending = false;
 };
 
 // Columns to read, in output order: top-level field ids of the schema.
 struct ScanRequest {
-  iceberg::Schema schema;   // the snapshot's or the current one
+  iceberg::Schema schema;  // the snapshot's or the current one
   std::vector<int> field_ids;
-  Predicate predicate;
-  int64_t batch_rows = 2048;
+  Predicate predicate;                // prunes only
+  std::vector<ColumnFilter> filters;  // rows that do not pass are not handed out
+  // Tests that have come to hold since the scan began (of a top-N operator above). Any thread.
+  std::function<std::vector<ColumnTest>()> live_tests;
+  std::optional<FileOrder> order;
+  int64_t batch_rows = 65536;
   // Strings come as dictionary<int32, string> from those row groups that store them so, from
   // others plain: a reader's schema may differ from the scanner's in this.
   bool keep_dictionaries = false;
+  int threads = 1;  // that will call Next: decides how finely work is cut
 };
 
-// Runs a plan. Thread-safe: each worker calls Next for a morsel's reader. Delete files are
-// applied; rows are NOT filtered by the predicate (only files and row groups are pruned).
+// Runs a plan. Thread-safe: each worker calls Next for a morsel's reader. Deleted rows and rows
+// that a filter refuses are left out.
 class Scanner {
  public:
   static Result<std::shared_ptr<Scanner>> Make(const table::Env& env,
@@ -77,8 +107,9 @@ class Scanner {
 
   virtual std::shared_ptr<arrow::Schema> schema() const = 0;
 
-  // The next morsel's batches, or null when all are handed out. Any thread.
-  virtual Result<std::shared_ptr<arrow::RecordBatchReader>> Next() = 0;
+  // The next morsel's batches, or null when all are handed out. Any thread; `filter` is that
+  // thread's, it lives as long as the reader (null: the request has no filters).
+  virtual Result<std::shared_ptr<arrow::RecordBatchReader>> Next(RowFilter* filter = nullptr) = 0;
 
   virtual const Plan& plan() const = 0;
 };

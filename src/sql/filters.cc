@@ -13,6 +13,7 @@
 #include <duckdb/planner/expression/bound_conjunction_expression.hpp>
 #include <duckdb/planner/expression/bound_constant_expression.hpp>
 #include <duckdb/planner/expression/bound_operator_expression.hpp>
+#include <duckdb/planner/filter/in_filter.hpp>
 #include <duckdb/planner/operator/logical_get.hpp>
 
 #include "base/text.h"
@@ -55,6 +56,27 @@ class Extractor {
     }
   }
 
+  std::optional<InList> List(const Expression& filter) const {
+    if (filter.GetExpressionType() != ExpressionType::COMPARE_IN) return std::nullopt;
+    const auto& in = filter.Cast<duckdb::BoundOperatorExpression>();
+    if (in.children[0]->GetExpressionClass() != duckdb::ExpressionClass::BOUND_COLUMN_REF) {
+      return std::nullopt;
+    }
+    const iceberg::Field* field = Column(*in.children[0]);
+    if (!field) return std::nullopt;
+    duckdb::vector<duckdb::Value> values;
+    for (size_t i = 1; i < in.children.size(); ++i) {
+      duckdb::Value value;
+      if (in.children[i]->HasParameter() || !in.children[i]->IsFoldable() ||
+          !duckdb::ExpressionExecutor::TryEvaluateScalar(context_, *in.children[i], value) ||
+          value.IsNull() || value.type() != in.children[0]->return_type) {
+        return std::nullopt;
+      }
+      values.push_back(std::move(value));
+    }
+    return InList{field, std::make_shared<duckdb::InFilter>(std::move(values))};
+  }
+
  private:
   // The column that the expression is, if it is one and nothing more (but a widening cast).
   const iceberg::Field* Column(const Expression& expression) const {
@@ -88,16 +110,12 @@ class Extractor {
   }
 
   void AddTest(const iceberg::Field& field, Op op, std::vector<Value> values) {
-    scan::ColumnTest test{field.id, op, std::move(values)};
-    for (const scan::ColumnTest& known : predicate_->all_of) {
-      if (known.field_id == test.field_id && known.op == test.op && known.values == test.values) {
-        return;
-      }
-    }
-    predicate_->all_of.push_back(std::move(test));
+    sql::AddTest({field.id, op, std::move(values)}, predicate_);
   }
 
-  void AddOrdered(const iceberg::Field& field, Op op, const Value& value);
+  void AddOrdered(const iceberg::Field& field, Op op, const Value& value) {
+    sql::AddTest(OrderedTest(field, op, value), predicate_);
+  }
   void AddIn(const duckdb::BoundOperatorExpression& in);
 
   void AddComparison(const duckdb::BoundComparisonExpression& comparison) {
@@ -176,17 +194,6 @@ std::optional<std::pair<Value, Value>> Zeros(const Value& value) {
   return std::nullopt;
 }
 
-void Extractor::AddOrdered(const iceberg::Field& field, Op op, const Value& value) {
-  const auto zeros = Zeros(value);
-  if (!zeros) return AddTest(field, op, {value});
-  switch (op) {
-    case Op::kEq: return AddTest(field, Op::kIn, {zeros->first, zeros->second});
-    case Op::kLt:
-    case Op::kLe: return AddTest(field, op, {zeros->second});
-    default: return AddTest(field, op, {zeros->first});
-  }
-}
-
 void Extractor::AddIn(const duckdb::BoundOperatorExpression& in) {
   const iceberg::Field* field = Column(*in.children[0]);
   if (!field) return;
@@ -221,10 +228,35 @@ std::string_view OpText(Op op) {
 
 }  // namespace
 
+scan::ColumnTest OrderedTest(const iceberg::Field& field, Op op, const Value& value) {
+  const auto zeros = Zeros(value);
+  if (!zeros) return {field.id, op, {value}};
+  switch (op) {
+    case Op::kEq: return {field.id, Op::kIn, {zeros->first, zeros->second}};
+    case Op::kLt:
+    case Op::kLe: return {field.id, op, {zeros->second}};
+    default: return {field.id, op, {zeros->first}};
+  }
+}
+
+void AddTest(scan::ColumnTest test, scan::Predicate* predicate) {
+  const auto same = [&](const scan::ColumnTest& known) {
+    return known.field_id == test.field_id && known.op == test.op && known.values == test.values;
+  };
+  if (std::none_of(predicate->all_of.begin(), predicate->all_of.end(), same)) {
+    predicate->all_of.push_back(std::move(test));
+  }
+}
+
 void AddPruning(duckdb::ClientContext& context, const duckdb::LogicalGet& get,
                 const iceberg::Schema& schema, const Expression& filter,
                 scan::Predicate* predicate) {
   Extractor(context, get, schema, predicate).Add(filter);
+}
+
+std::optional<InList> InListOf(duckdb::ClientContext& context, const duckdb::LogicalGet& get,
+                               const iceberg::Schema& schema, const Expression& filter) {
+  return Extractor(context, get, schema, nullptr).List(filter);
 }
 
 std::string ToText(const iceberg::Schema& schema, const scan::Predicate& predicate) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -9,11 +10,17 @@
 #include <fmt/format.h>
 #include <duckdb/function/table_function.hpp>
 #include <duckdb/main/client_context.hpp>
+#include <duckdb/parallel/task_scheduler.hpp>
+#include <duckdb/planner/expression.hpp>
 #include <duckdb/planner/operator/logical_get.hpp>
+#include <duckdb/planner/table_filter.hpp>
+#include <duckdb/storage/table/row_group_reorderer.hpp>
 
+#include "base/text.h"
 #include "sql/arrow_to_duckdb.h"
 #include "sql/error.h"
 #include "sql/filters.h"
+#include "sql/row_filter.h"
 
 namespace timelake::sql {
 
@@ -28,24 +35,33 @@ struct ScanBindData : duckdb::TableFunctionData {
   std::shared_ptr<const TableVersion> table;
   duckdb::optional_ptr<duckdb::TableCatalogEntry> entry;
   scan::Predicate predicate;
+  std::vector<PushedFilter> in_lists;  // taken over from the plan
+  std::optional<scan::FileOrder> order;
 
   duckdb::unique_ptr<duckdb::FunctionData> Copy() const override {
-    auto copy = duckdb::make_uniq<ScanBindData>();
-    copy->table = table;
-    copy->entry = entry;
-    copy->predicate = predicate;
-    return copy;
+    return duckdb::make_uniq<ScanBindData>(*this);
   }
 
   bool Equals(const duckdb::FunctionData& other) const override {
     const auto& that = other.Cast<ScanBindData>();
+    const auto same_test = [](const scan::ColumnTest& a, const scan::ColumnTest& b) {
+      return a.field_id == b.field_id && a.op == b.op && a.values == b.values;
+    };
+    const auto same_list = [](const PushedFilter& a, const PushedFilter& b) {
+      return a.field->id == b.field->id && a.filter->Equals(*b.filter);
+    };
     return table->name == that.table->name && table->number == that.table->number &&
            table->snapshot == that.table->snapshot &&
-           predicate.all_of.size() == that.predicate.all_of.size();
+           std::equal(predicate.all_of.begin(), predicate.all_of.end(),
+                      that.predicate.all_of.begin(), that.predicate.all_of.end(), same_test) &&
+           std::equal(in_lists.begin(), in_lists.end(), that.in_lists.begin(), that.in_lists.end(),
+                      same_list);
   }
 };
 
 struct ScanGlobal : duckdb::GlobalTableFunctionState {
+  std::vector<PushedFilter> filters;  // applied here
+  std::vector<PushedFilter> hints;    // of them pruning may learn something while the query runs
   std::shared_ptr<scan::Scanner> scanner;
   // For each output column its position in the scanner's batches; -1: a column without contents,
   // which DuckDB asks for when it only counts rows.
@@ -58,27 +74,64 @@ struct ScanGlobal : duckdb::GlobalTableFunctionState {
 };
 
 struct ScanLocal : duckdb::LocalTableFunctionState {
+  std::unique_ptr<scan::RowFilter> filter;
   std::shared_ptr<arrow::RecordBatchReader> reader;
   std::shared_ptr<arrow::RecordBatch> batch;
   int64_t row = 0;  // next one in `batch`
   std::vector<ArrowColumn> columns;
 };
 
+// The filters that DuckDB pushed down, by columns of the table.
+void TakeFilters(const ScanBindData& bind, const duckdb::TableFunctionInitInput& input,
+                 ScanGlobal* state) {
+  state->filters = bind.in_lists;
+  if (!input.filters) return;
+  const auto& fields = bind.table->schema->fields;
+  for (const auto& [position, filter] : input.filters->filters) {
+    const duckdb::column_t column = input.column_ids.at(position);
+    if (column >= fields.size()) continue;
+    if (auto applied = Applied(*filter)) state->filters.push_back({&fields[column], applied});
+    state->hints.push_back(
+        {&fields[column], std::shared_ptr<const duckdb::TableFilter>(filter->Copy().release())});
+  }
+  // Text is mostly in dictionaries, where a filter costs next to nothing.
+  std::stable_partition(
+      state->filters.begin(), state->filters.end(),
+      [](const PushedFilter& filter) { return filter.field->type.id == iceberg::TypeId::kString; });
+}
+
 duckdb::unique_ptr<duckdb::GlobalTableFunctionState> InitGlobal(
-    duckdb::ClientContext&, duckdb::TableFunctionInitInput& input) {
+    duckdb::ClientContext& context, duckdb::TableFunctionInitInput& input) {
   const auto& bind = input.bind_data->Cast<ScanBindData>();
   const auto& fields = bind.table->schema->fields;
   auto state = duckdb::make_uniq<ScanGlobal>();
-  std::vector<int> field_ids;
-  for (const duckdb::column_t column : input.column_ids) {
+  TakeFilters(bind, input, state.get());
+  scan::ScanRequest request;
+  const auto add = [&](const duckdb::column_t column) {
     if (column < fields.size()) {
-      state->columns.push_back(static_cast<int>(field_ids.size()));
-      field_ids.push_back(fields[column].id);
+      state->columns.push_back(static_cast<int>(request.field_ids.size()));
+      request.field_ids.push_back(fields[column].id);
     } else {
       state->columns.push_back(-1);
     }
+  };
+  if (input.CanRemoveFilterColumns()) {
+    for (const idx_t position : input.projection_ids) add(input.column_ids[position]);
+  } else {
+    for (const duckdb::column_t column : input.column_ids) add(column);
   }
-  state->scanner = ValueOrThrow(bind.table->open(*bind.table, field_ids, bind.predicate));
+  request.predicate = bind.predicate;
+  request.filters = Describe(state->filters);
+  for (scan::ColumnFilter& hint : Describe(state->hints)) {
+    for (scan::ColumnTest& test : hint.tests) AddTest(std::move(test), &request.predicate);
+  }
+  if (!state->hints.empty()) {
+    request.live_tests = [hints = state->hints] { return LiveTests(hints); };
+  }
+  request.order = bind.order;
+  request.threads =
+      static_cast<int>(duckdb::TaskScheduler::GetScheduler(context).NumberOfThreads());
+  state->scanner = ValueOrThrow(bind.table->open(*bind.table, std::move(request)));
   for (const scan::ScanFile& file : state->scanner->plan().files) {
     state->rows_planned += file.file.record_count;
   }
@@ -87,10 +140,12 @@ duckdb::unique_ptr<duckdb::GlobalTableFunctionState> InitGlobal(
 }
 
 duckdb::unique_ptr<duckdb::LocalTableFunctionState> InitLocal(
-    duckdb::ExecutionContext&, duckdb::TableFunctionInitInput&,
-    duckdb::GlobalTableFunctionState* global) {
+    duckdb::ExecutionContext& context, duckdb::TableFunctionInitInput&,
+    duckdb::GlobalTableFunctionState* global_state) {
+  const auto& global = global_state->Cast<ScanGlobal>();
   auto state = duckdb::make_uniq<ScanLocal>();
-  state->columns.resize(global->Cast<ScanGlobal>().columns.size());
+  state->columns.resize(global.columns.size());
+  state->filter = MakeRowFilter(context.client, global.filters);
   return state;
 }
 
@@ -99,7 +154,7 @@ bool NextBatch(ScanGlobal& global, ScanLocal& local) {
   local.row = 0;
   while (true) {
     if (!local.reader) {
-      local.reader = ValueOrThrow(global.scanner->Next());
+      local.reader = ValueOrThrow(global.scanner->Next(local.filter.get()));
       if (!local.reader) return false;
     }
     ThrowIfError(local.reader->ReadNext(&local.batch));
@@ -137,9 +192,35 @@ void PushdownFilters(duckdb::ClientContext& context, duckdb::LogicalGet& get,
                      duckdb::vector<duckdb::unique_ptr<duckdb::Expression>>& filters) {
   auto& bind = bind_data->Cast<ScanBindData>();
   // Called more than once, with the same filters again: AddPruning drops what it knows already.
-  for (const auto& filter : filters) {
+  for (auto& filter : filters) {
     AddPruning(context, get, *bind.table->schema, *filter, &bind.predicate);
+    const auto list = InListOf(context, get, *bind.table->schema, *filter);
+    if (!list) continue;
+    bind.in_lists.push_back({list->field, list->filter});
+    filter.reset();
   }
+  filters.erase(std::remove(filters.begin(), filters.end(), nullptr), filters.end());
+}
+
+// Whether DuckDB may hand an expression over one column to the scan.
+bool PushdownExpression(duckdb::ClientContext&, const duckdb::LogicalGet&,
+                        duckdb::Expression& expression) {
+  // One that fails may have been kept from the failing values by another filter.
+  return !expression.IsVolatile() && !expression.CanThrow();
+}
+
+bool SupportsPushdown(const duckdb::FunctionData& bind_data, idx_t column) {
+  const auto& fields = bind_data.Cast<ScanBindData>().table->schema->fields;
+  return column < fields.size() && fields[column].type.is_primitive();
+}
+
+void SetOrder(duckdb::unique_ptr<duckdb::RowGroupOrderOptions> options,
+              duckdb::optional_ptr<duckdb::FunctionData> bind_data) {
+  auto& bind = bind_data->Cast<ScanBindData>();
+  const auto& fields = bind.table->schema->fields;
+  const duckdb::idx_t column = options->column_idx.GetPrimaryIndex();
+  if (column >= fields.size()) return;
+  bind.order = {fields[column].id, options->order_type == duckdb::OrderType::DESCENDING};
 }
 
 duckdb::unique_ptr<duckdb::NodeStatistics> Cardinality(duckdb::ClientContext&,
@@ -164,6 +245,11 @@ duckdb::InsertionOrderPreservingMap<duckdb::string> Explain(
   duckdb::InsertionOrderPreservingMap<duckdb::string> result;
   result["Table"] = bind.table->name;
   result["Version"] = std::to_string(bind.table->number);
+  std::vector<std::string> lists;
+  for (const PushedFilter& list : bind.in_lists) {
+    lists.push_back(list.filter->ToString(list.field->name));
+  }
+  if (!lists.empty()) result["Filtered Here"] = Join(lists, ", ");
   if (!bind.predicate.all_of.empty()) {
     result["Pruning"] = ToText(*bind.table->schema, bind.predicate);
   }
@@ -183,8 +269,14 @@ duckdb::InsertionOrderPreservingMap<duckdb::string> ExplainAnalyze(
   result["Manifests"] = of(counters->manifests_pruned, counters->manifests_total);
   result["Files"] = of(counters->files_pruned, counters->files_total);
   result["Row Groups"] = of(counters->row_groups_pruned, counters->row_groups_total);
-  result["Rows Read"] = std::to_string(counters->rows_read.load());
+  const auto read = [](const std::atomic<int64_t>& some, const std::atomic<int64_t>& total) {
+    return fmt::format("{} of {} read", some.load(), total.load());
+  };
+  result["Pages"] = read(counters->pages_read, counters->pages_total);
+  result["Rows"] = fmt::format("{}, {} passed", read(counters->rows_read, counters->rows_total),
+                               counters->rows_passed.load());
   result["Bytes Read"] = std::to_string(counters->bytes_read.load());
+  result["Values Decoded"] = std::to_string(counters->values_decoded.load());
   return result;
 }
 
@@ -208,6 +300,11 @@ duckdb::virtual_column_map_t VirtualColumns(duckdb::ClientContext&,
 duckdb::TableFunction MakeScanFunction() {
   duckdb::TableFunction function("timelake_scan", {}, Scan, nullptr, InitGlobal, InitLocal);
   function.projection_pushdown = true;
+  function.filter_pushdown = true;
+  function.filter_prune = true;
+  function.pushdown_expression = PushdownExpression;
+  function.supports_pushdown_type = SupportsPushdown;
+  function.set_scan_order = SetOrder;
   function.pushdown_complex_filter = PushdownFilters;
   function.cardinality = Cardinality;
   function.table_scan_progress = Progress;

@@ -14,9 +14,9 @@ class TableFunction;
 
 namespace timelake::sql {
 
-// The table function that reads a table; it cannot be called by name. Pruning uses the filters of
-// the query, but each of them stays above the scan and is evaluated there, so a row is never
-// wrongly left out or let through here. Rows come in no particular order.
+// The table function that reads a table; it cannot be called by name. Filters of one column are
+// applied by the scan, to the bit as DuckDB would; the others stay above it.
+// Rows come in no particular order.
 duckdb::TableFunction MakeScanFunction();
 
 // What it is bound to. `entry` may be null; it lives as long as the transaction.

@@ -8,19 +8,11 @@ namespace timelake::sql {
 
 namespace {
 
-// Rows of one batch: enough to make a batch's fixed costs small, few enough to stay in the cache.
-constexpr int64_t kBatchRows = 16384;
-
 Result<std::shared_ptr<scan::Scanner>> OpenFiles(const TableVersion& table,
-                                                 const std::vector<int>& field_ids,
-                                                 const scan::Predicate& predicate) {
-  TL_ASSIGN_OR_RAISE(scan::Plan plan,
-                     scan::PlanFiles(table.env, *table.metadata, table.snapshot, predicate));
-  scan::ScanRequest request;
+                                                 scan::ScanRequest request) {
+  TL_ASSIGN_OR_RAISE(scan::Plan plan, scan::PlanFiles(table.env, *table.metadata, table.snapshot,
+                                                      request.predicate));
   request.schema = *table.schema;
-  request.field_ids = field_ids;
-  request.predicate = predicate;
-  request.batch_rows = kBatchRows;
   request.keep_dictionaries = true;
   return scan::Scanner::Make(table.env, *table.metadata, std::move(plan), std::move(request));
 }

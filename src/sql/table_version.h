@@ -16,10 +16,9 @@ namespace timelake::sql {
 
 struct TableVersion;
 
-// Plans and opens a scan of these top-level columns, in this order. Rows are not filtered.
-using OpenScan = std::function<Result<std::shared_ptr<scan::Scanner>>(
-    const TableVersion& table, const std::vector<int>& field_ids,
-    const scan::Predicate& predicate)>;
+// Plans and opens a scan; the request lacks only the schema.
+using OpenScan = std::function<Result<std::shared_ptr<scan::Scanner>>(const TableVersion& table,
+                                                                      scan::ScanRequest request)>;
 
 // A table at the version that a transaction pinned: all that binding and scanning need of it.
 // Immutable; plans and running scans share it, so it outlives the catalog entry.

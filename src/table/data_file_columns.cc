@@ -40,6 +40,11 @@ bool IsRead(const SchemaField& field, const std::set<int>& leaves) {
   return false;
 }
 
+void LeavesBelow(const SchemaField& field, const std::set<int>& read, std::vector<int>* leaves) {
+  if (field.is_leaf() && read.contains(field.column_index)) leaves->push_back(field.column_index);
+  for (const SchemaField& child : field.children) LeavesBelow(child, read, leaves);
+}
+
 // Reads something of a column of which only the shape (its nulls, its length) is wanted.
 void ReadFirstLeaf(const SchemaField& field, std::set<int>* leaves) {
   if (field.is_leaf()) {
@@ -187,6 +192,9 @@ Result<ColumnSources> FindColumns(const parquet::arrow::SchemaManifest& file,
     sources.columns.push_back(std::move(source));
   }
   finder.Place(file.schema_fields, &sources.columns);
+  for (ColumnSource& column : sources.columns) {
+    if (column.origin) LeavesBelow(*column.origin, finder.leaves(), &column.leaves);
+  }
   sources.leaves.assign(finder.leaves().begin(), finder.leaves().end());
   return sources;
 }

@@ -28,6 +28,7 @@ struct ColumnSource {
   int position = -1;
   // Struct: a source for each wanted member; list: the element; map: key and value.
   std::vector<ColumnSource> children;
+  std::vector<int> leaves;  // of a top-level column: Parquet columns to read for it, ascending
 };
 
 struct ColumnSources {

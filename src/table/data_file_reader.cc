@@ -1,6 +1,7 @@
 #include "table/data_file_reader.h"
 
 #include <algorithm>
+#include <mutex>
 #include <utility>
 
 #include <arrow/memory_pool.h>
@@ -14,6 +15,8 @@
 #include "base/text.h"
 #include "table/data_file_columns.h"
 #include "table/data_file_convert.h"
+#include "table/data_file_pages.h"
+#include "table/data_file_rows.h"
 #include "table/data_file_source.h"
 #include "table/data_file_stats.h"
 #include "table/meta_cache.h"
@@ -27,13 +30,6 @@ using SourceFile = std::shared_ptr<arrow::io::RandomAccessFile>;
 // Rows decoded at a time; what is handed out are slices of that. Each step of Arrow's reader copies
 // the dictionaries, so steps must not be small.
 constexpr int64_t kDecodeRows = 65536;
-
-parquet::ReaderProperties FileProperties() {
-  parquet::ReaderProperties properties;
-  // Only where the writer stored checksums.
-  properties.set_page_checksum_verification(true);
-  return properties;
-}
 
 // Names the other kinds that the specification knows.
 Status NotParquet(const std::string& uri, const SourceFile& source, const Status& why) {
@@ -96,46 +92,20 @@ Result<Footer> ReadFooter(const Env& env, const std::string& uri, const SourceFi
   return *footer;
 }
 
-// Whether a text column is stored in dictionaries alone, so that reading it as such costs nothing.
-bool IsDictionary(const parquet::ColumnChunkMetaData& chunk) {
-  if (!chunk.has_dictionary_page()) return false;
-  if (chunk.encoding_stats().empty()) {
-    // Version 1 pages list PLAIN for the dictionary page itself: nothing tells them from a
-    // fallback, which would be re-encoded row by row.
-    return std::find(chunk.encodings().begin(), chunk.encodings().end(),
-                     parquet::Encoding::PLAIN) == chunk.encodings().end();
-  }
-  for (const parquet::PageEncodingStats& page : chunk.encoding_stats()) {
-    if (page.page_type != parquet::PageType::DICTIONARY_PAGE &&
-        page.encoding != parquet::Encoding::RLE_DICTIONARY &&
-        page.encoding != parquet::Encoding::PLAIN_DICTIONARY) {
-      return false;
+// Page indexes of a file, from the cache or read.
+Result<std::shared_ptr<PageIndexes>> ReadIndexes(const Env& env, const std::string& uri,
+                                                 const SourceFile& source, const Footer& footer) {
+  TL_ASSIGN_OR_RAISE(std::string key, store::KeyOf(*env.store, uri));
+  key = "pages:" + key;
+  if (env.cache) {
+    if (auto found = env.cache->Get<PageIndexes>(key)) {
+      return std::const_pointer_cast<PageIndexes>(found);
     }
   }
-  return true;
-}
-
-// INT96 holds nanoseconds of a day and a day; Arrow converts to microseconds without looking.
-Status CheckInt96(parquet::RowGroupReader* row_group, int leaf) {
-  auto column = row_group->Column(leaf);
-  auto* reader = static_cast<parquet::Int96Reader*>(column.get());
-  std::vector<parquet::Int96> values(4096);
-  std::vector<int16_t> definitions(values.size()), repetitions(values.size());
-  while (reader->HasNext()) {
-    int64_t got = 0;
-    reader->ReadBatch(static_cast<int64_t>(values.size()), definitions.data(), repetitions.data(),
-                      values.data(), &got);
-    for (int64_t i = 0; i < got; ++i) {
-      const uint64_t nanos = values[i].value[0] | (uint64_t{values[i].value[1]} << 32);
-      if (nanos % 1000 != 0) {
-        return Unsupported(
-            "column '{}': an INT96 timestamp has nanoseconds, the table's type has "
-            "microseconds",
-            column->descr()->path()->ToDotString());
-      }
-    }
-  }
-  return Status::OK();
+  auto indexes = CatchParquet([&] { return PageIndexes::Read(source, *footer); });
+  if (!indexes.ok()) return ParquetError(uri, "page index", indexes.status());
+  if (env.cache) env.cache->Put<PageIndexes>(key, *indexes, (*indexes)->bytes());
+  return indexes;
 }
 
 struct Opened {
@@ -185,7 +155,8 @@ class BatchStream : public arrow::RecordBatchReader {
     auto stream = CatchParquet([&]() -> Result<std::unique_ptr<arrow::RecordBatchReader>> {
       for (int leaf : file_->columns.leaves) {
         if (file_->footer->schema()->Column(leaf)->physical_type() == parquet::Type::INT96) {
-          TL_RETURN_NOT_OK(CheckInt96(reader_->parquet_reader()->RowGroup(row_group).get(), leaf));
+          TL_RETURN_NOT_OK(
+              CheckInt96(reader_->parquet_reader()->RowGroup(row_group)->Column(leaf).get()));
         }
       }
       return reader_->GetRecordBatchReader({row_group}, file_->columns.leaves);
@@ -256,8 +227,8 @@ class BatchStream : public arrow::RecordBatchReader {
 
 class ParquetReader : public DataFileReader {
  public:
-  ParquetReader(std::shared_ptr<const Opened> file, bool keep_dictionaries)
-      : file_(std::move(file)), keep_dictionaries_(keep_dictionaries) {
+  ParquetReader(const Env& env, std::shared_ptr<const Opened> file, bool keep_dictionaries)
+      : env_(env), file_(std::move(file)), keep_dictionaries_(keep_dictionaries) {
     for (int i = 0; i < num_row_groups(); ++i) {
       offsets_.push_back(i == 0 ? 0 : offsets_[i - 1] + row_group_rows(i - 1));
     }
@@ -277,6 +248,29 @@ class ParquetReader : public DataFileReader {
       }
     }
     return {};
+  }
+
+  bool is_missing(size_t column) const override {
+    return file_->columns.columns.at(column).missing;
+  }
+
+  Result<std::shared_ptr<const PageIndex>> Pages(int row_group, size_t column) override {
+    TL_ASSIGN_OR_RAISE(RowDecoder* const decoder, Decoder());
+    return decoder->Pages(row_group, file_->columns.columns.at(column));
+  }
+
+  Stats page_stats(size_t column, const PageIndex& pages, size_t page) const override {
+    if (page >= pages.bounds.size()) return {};
+    const RowRange rows = pages.rows_of(page);
+    return PageStats(*file_->footer, file_->columns.columns.at(column), pages.bounds[page],
+                     rows.end - rows.begin);
+  }
+
+  Result<std::shared_ptr<arrow::Array>> ReadRows(int row_group, size_t column,
+                                                 const RowRanges& rows, ReadCost* cost) override {
+    TL_ASSIGN_OR_RAISE(RowDecoder* const decoder, Decoder());
+    return decoder->Read(row_group, file_->columns.columns.at(column), rows, keep_dictionaries_,
+                         cost);
   }
 
   Result<std::shared_ptr<arrow::RecordBatchReader>> Read(const std::vector<int>& row_groups,
@@ -330,9 +324,23 @@ class ParquetReader : public DataFileReader {
     return properties;
   }
 
+  // Made when first asked for: who reads whole row groups needs no page index.
+  Result<RowDecoder*> Decoder() {
+    std::lock_guard lock(mutex_);
+    if (!decoder_) {
+      TL_ASSIGN_OR_RAISE(auto indexes, ReadIndexes(env_, file_->uri, file_->source, file_->footer));
+      decoder_ = std::make_unique<RowDecoder>(file_->uri, file_->source, file_->footer,
+                                              std::move(indexes));
+    }
+    return decoder_.get();
+  }
+
+  const Env env_;
   const std::shared_ptr<const Opened> file_;
   const bool keep_dictionaries_;
   std::vector<int64_t> offsets_;
+  std::mutex mutex_;
+  std::unique_ptr<RowDecoder> decoder_;
 };
 
 }  // namespace
@@ -354,7 +362,7 @@ Result<std::unique_ptr<DataFileReader>> OpenDataFile(const Env& env,
   auto columns = FindColumns(file->manifest, request.fields, request.constants);
   if (!columns.ok()) return WithContext(columns.status(), request.uri);
   file->columns = *std::move(columns);
-  return std::make_unique<ParquetReader>(std::move(file), request.keep_dictionaries);
+  return std::make_unique<ParquetReader>(env, std::move(file), request.keep_dictionaries);
 }
 
 }  // namespace timelake::table

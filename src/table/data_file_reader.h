@@ -11,6 +11,7 @@
 #include "iceberg/manifest.h"
 #include "iceberg/schema.h"
 #include "table/env.h"
+#include "table/row_ranges.h"
 
 namespace parquet {
 class FileMetaData;
@@ -18,18 +19,21 @@ class FileMetaData;
 
 namespace timelake::table {
 
-// Rows [begin, end) of one row group.
-struct RowRange {
-  int64_t begin = 0;
-  int64_t end = 0;
+struct PageIndex;
+
+// What reading some rows of a column took.
+struct ReadCost {
+  int64_t bytes = 0;  // compressed
+  int64_t pages = 0;  // data pages, where a page index tells them apart
+  int64_t values = 0;
 };
 
 // Reads one Parquet data file as the columns of an Iceberg schema: matched by field id at every
 // depth (files without ids: by name, specification "Column Projection"), missing columns null,
 // promoted types widened, timestamps of other units converted exactly or refused. Emits Arrow types
 // as iceberg::ToArrow gives them. Parquet is the one kind of data file today; a second would be a
-// second implementation behind `OpenDataFile`. Not thread-safe; open one per thread (footers are
-// shared through the cache).
+// second implementation behind `OpenDataFile`. Thread-safe; footers and page indexes are shared
+// through the cache.
 class DataFileReader {
  public:
   virtual ~DataFileReader() = default;
@@ -50,10 +54,25 @@ class DataFileReader {
   };
   virtual Stats row_group_stats(int row_group, int field_id) const = 0;
 
+  // --- single columns of the request, by their place in it ---
+
+  // Whether the file lacks the column: its rows are null or constant.
+  virtual bool is_missing(size_t column) const = 0;
+
+  // The column's pages in a row group. Null where nothing tells them apart: no page index, a nested
+  // column of several leaves, a column that the file lacks.
+  virtual Result<std::shared_ptr<const PageIndex>> Pages(int row_group, size_t column) = 0;
+  // As row_group_stats, of one page. The maximum of floats is there and leaves NaN out.
+  virtual Stats page_stats(size_t column, const PageIndex& pages, size_t page) const = 0;
+  // The column's rows, one range behind the other; only their pages are read. Strings as asked for
+  // by `keep_dictionaries`, a row group's always with the same dictionary.
+  virtual Result<std::shared_ptr<arrow::Array>> ReadRows(int row_group, size_t column,
+                                                         const RowRanges& rows, ReadCost* cost) = 0;
+
   // Streams the given row groups. Batches have at most `batch_rows` rows and never cross a row
   // group. They may outlive this reader.
-  virtual Result<std::shared_ptr<arrow::RecordBatchReader>> Read(
-      const std::vector<int>& row_groups, int64_t batch_rows = 65536) = 0;
+  virtual Result<std::shared_ptr<arrow::RecordBatchReader>> Read(const std::vector<int>& row_groups,
+                                                                 int64_t batch_rows = 65536) = 0;
 };
 
 struct DataFileRequest {

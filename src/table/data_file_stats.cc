@@ -75,12 +75,11 @@ std::optional<Value> TimeBound(const parquet::ColumnDescriptor& column, std::str
 
 std::optional<Value> FloatBound(const iceberg::Type& type, const parquet::ColumnDescriptor& column,
                                 std::string_view bytes, Side side) {
-  if (side == Side::kMax) return std::nullopt;
   std::optional<double> value;
   if (column.physical_type() == parquet::Type::FLOAT) value = Plain<float>(bytes);
   if (column.physical_type() == parquet::Type::DOUBLE) value = Plain<double>(bytes);
   if (!value || std::isnan(*value)) return std::nullopt;
-  if (*value == 0) value = -0.0;
+  if (*value == 0) value = side == Side::kMin ? -0.0 : 0.0;
   if (type.id == TypeId::kFloat) return Value(static_cast<float>(*value));
   return Value(*value);
 }
@@ -170,7 +169,10 @@ DataFileReader::Stats FileStats(const parquet::RowGroupMetaData& row_group,
   if (!footer->HasMinMax() || !TrustsOrder(column)) return stats;
   const iceberg::Type& type = source.field.type;
   stats.min = Serialized(type, Bound(type, column, footer->EncodeMin(), Side::kMin));
-  stats.max = Serialized(type, Bound(type, column, footer->EncodeMax(), Side::kMax));
+  const bool is_float = type.id == TypeId::kFloat || type.id == TypeId::kDouble;
+  if (!is_float) {
+    stats.max = Serialized(type, Bound(type, column, footer->EncodeMax(), Side::kMax));
+  }
   return stats;
 }
 
@@ -187,6 +189,25 @@ DataFileReader::Stats ColumnStats(const parquet::RowGroupMetaData& row_group,
   }
   auto stats = CatchParquet([&] { return FileStats(row_group, source); });
   return stats.ok() ? *stats : DataFileReader::Stats{};
+}
+
+DataFileReader::Stats PageStats(const parquet::FileMetaData& footer, const ColumnSource& source,
+                                const PageIndex::Bounds& bounds, int64_t rows) {
+  DataFileReader::Stats stats;
+  if (!source.field.type.is_primitive() || source.leaves.size() != 1) return stats;
+  const parquet::ColumnDescriptor& column = *footer.schema()->Column(source.leaves[0]);
+  if (column.max_repetition_level() > 0) return stats;
+  if (bounds.null_count && *bounds.null_count <= rows) stats.null_count = bounds.null_count;
+  if (column.max_definition_level() == 0) stats.null_count = 0;
+  if (bounds.all_null) {
+    stats.null_count = rows;
+    return stats;
+  }
+  if (!TrustsOrder(column)) return stats;
+  const iceberg::Type& type = source.field.type;
+  stats.min = Serialized(type, Bound(type, column, bounds.min, Side::kMin));
+  stats.max = Serialized(type, Bound(type, column, bounds.max, Side::kMax));
+  return stats;
 }
 
 }  // namespace timelake::table

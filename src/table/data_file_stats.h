@@ -4,6 +4,7 @@
 
 #include "table/data_file_columns.h"
 #include "table/data_file_reader.h"
+#include "table/page_index.h"
 
 namespace timelake::table {
 
@@ -16,5 +17,10 @@ namespace timelake::table {
 // same. Does not throw: damaged statistics are no statistics.
 DataFileReader::Stats ColumnStats(const parquet::RowGroupMetaData& row_group,
                                   const ColumnSource& source);
+
+// The same of one page of `rows` rows. The maximum of floats is there: it is one only where it is
+// known from elsewhere that there is no NaN.
+DataFileReader::Stats PageStats(const parquet::FileMetaData& footer, const ColumnSource& source,
+                                const PageIndex::Bounds& bounds, int64_t rows);
 
 }  // namespace timelake::table

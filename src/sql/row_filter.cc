@@ -1,0 +1,259 @@
+#include "sql/row_filter.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <duckdb/common/types/data_chunk.hpp>
+#include <duckdb/main/client_context.hpp>
+#include <duckdb/planner/expression/bound_reference_expression.hpp>
+#include <duckdb/planner/filter/conjunction_filter.hpp>
+#include <duckdb/planner/filter/constant_filter.hpp>
+#include <duckdb/planner/filter/dynamic_filter.hpp>
+#include <duckdb/planner/filter/expression_filter.hpp>
+#include <duckdb/planner/filter/in_filter.hpp>
+#include <duckdb/planner/filter/optional_filter.hpp>
+#include <duckdb/planner/table_filter_state.hpp>
+#include <duckdb/storage/buffer_manager.hpp>
+#include <duckdb/storage/table/column_segment.hpp>
+
+#include "sql/arrow_to_duckdb.h"
+#include "sql/arrow_values.h"
+#include "sql/error.h"
+#include "sql/filters.h"
+#include "sql/types.h"
+
+namespace timelake::sql {
+
+namespace {
+
+using duckdb::ExpressionType;
+using duckdb::TableFilterType;
+using scan::ColumnTest;
+using scan::Op;
+
+std::optional<Op> OpOf(ExpressionType type) {
+  switch (type) {
+    case ExpressionType::COMPARE_EQUAL: return Op::kEq;
+    case ExpressionType::COMPARE_NOTEQUAL: return Op::kNotEq;
+    case ExpressionType::COMPARE_LESSTHAN: return Op::kLt;
+    case ExpressionType::COMPARE_LESSTHANOREQUALTO: return Op::kLe;
+    case ExpressionType::COMPARE_GREATERTHAN: return Op::kGt;
+    case ExpressionType::COMPARE_GREATERTHANOREQUALTO: return Op::kGe;
+    default: return std::nullopt;
+  }
+}
+
+// Adds the filter's tests; false when it says more than they do.
+bool AddTests(const duckdb::TableFilter& filter, const iceberg::Field& field,
+              std::vector<ColumnTest>* tests) {
+  switch (filter.filter_type) {
+    case TableFilterType::CONSTANT_COMPARISON: {
+      const auto& comparison = filter.Cast<duckdb::ConstantFilter>();
+      const auto op = OpOf(comparison.comparison_type);
+      auto value = ToIcebergValue(comparison.constant, field.type);
+      if (!op || !value) return false;
+      tests->push_back(OrderedTest(field, *op, *value));
+      return true;
+    }
+    case TableFilterType::IS_NULL: tests->push_back({field.id, Op::kIsNull, {}}); return true;
+    case TableFilterType::IS_NOT_NULL: tests->push_back({field.id, Op::kNotNull, {}}); return true;
+    case TableFilterType::CONJUNCTION_AND: {
+      bool exact = true;
+      for (const auto& child : filter.Cast<duckdb::ConjunctionAndFilter>().child_filters) {
+        exact = AddTests(*child, field, tests) && exact;
+      }
+      return exact;
+    }
+    case TableFilterType::IN_FILTER: {
+      ColumnTest test{field.id, Op::kIn, {}};
+      for (const duckdb::Value& constant : filter.Cast<duckdb::InFilter>().values) {
+        auto value = ToIcebergValue(constant, field.type);
+        if (!value) return false;
+        test.values.push_back(*std::move(value));
+      }
+      tests->push_back(std::move(test));
+      return true;
+    }
+    case TableFilterType::OPTIONAL_FILTER: {
+      const auto& child = filter.Cast<duckdb::OptionalFilter>().child_filter;
+      if (child) AddTests(*child, field, tests);
+      return true;  // rows that fail it may be handed out
+    }
+    default: return false;
+  }
+}
+
+void AddLive(const duckdb::TableFilter& filter, const iceberg::Field& field,
+             std::vector<ColumnTest>* tests) {
+  switch (filter.filter_type) {
+    case TableFilterType::DYNAMIC_FILTER: {
+      const auto& data = filter.Cast<duckdb::DynamicFilter>().filter_data;
+      if (!data || !data->initialized) return;
+      std::lock_guard lock(data->lock);
+      if (data->filter) AddTests(*data->filter, field, tests);
+      return;
+    }
+    case TableFilterType::OPTIONAL_FILTER:
+      if (const auto& child = filter.Cast<duckdb::OptionalFilter>().child_filter) {
+        AddLive(*child, field, tests);
+      }
+      return;
+    case TableFilterType::CONJUNCTION_AND:
+      for (const auto& child : filter.Cast<duckdb::ConjunctionAndFilter>().child_filters) {
+        AddLive(*child, field, tests);
+      }
+      return;
+    default: return;
+  }
+}
+
+// The form that DuckDB can apply: it knows lists as hints only.
+std::shared_ptr<const duckdb::TableFilter> Applicable(const PushedFilter& pushed) {
+  if (pushed.filter->filter_type != TableFilterType::IN_FILTER) return pushed.filter;
+  const duckdb::BoundReferenceExpression column(ToLogicalType(pushed.field->type), 0);
+  return std::make_shared<duckdb::ExpressionFilter>(pushed.filter->ToExpression(column));
+}
+
+// One filter over vectors of its column.
+class Evaluator {
+ public:
+  Evaluator(duckdb::ClientContext& context, const PushedFilter& pushed)
+      : filter_(Applicable(pushed)),
+        state_(duckdb::TableFilterState::Initialize(context, *filter_)) {
+    chunk_.Initialize(context, {ToLogicalType(pushed.field->type)});
+  }
+
+  void Keep(const std::shared_ptr<arrow::ArrayData>& column, std::vector<uint32_t>* rows) {
+    if (column->type->id() == arrow::Type::DICTIONARY &&
+        column->dictionary->length <= column->length) {
+      return KeepByDictionary(*column, rows);
+    }
+    size_t kept = 0;
+    for (size_t next = 0; next < rows->size();) {
+      const auto begin = (*rows)[next] / kWindow * kWindow;
+      size_t end = next;
+      while (end < rows->size() && (*rows)[end] < begin + kWindow) ++end;
+      const auto in_column = static_cast<uint32_t>(column->length);
+      const idx_t count = std::min<idx_t>(kWindow, in_column - begin);
+      chunk_.Reset();
+      column_.Convert(column, begin, count, chunk_.data[0]);
+      duckdb::SelectionVector selection(end - next);
+      for (size_t i = next; i < end; ++i) selection.set_index(i - next, (*rows)[i] - begin);
+      const idx_t passed = Apply(count, end - next, &selection);
+      for (idx_t i = 0; i < passed; ++i) {
+        (*rows)[kept++] = begin + static_cast<uint32_t>(selection.get_index(i));
+      }
+      next = end;
+    }
+    rows->resize(kept);
+  }
+
+ private:
+  using idx_t = duckdb::idx_t;
+  static constexpr uint32_t kWindow = STANDARD_VECTOR_SIZE;
+
+  // Of the first `count` rows of the vector, of which `selected` are in question.
+  idx_t Apply(idx_t count, idx_t selected, duckdb::SelectionVector* selection) {
+    duckdb::UnifiedVectorFormat format;
+    chunk_.data[0].ToUnifiedFormat(count, format);
+    duckdb::ColumnSegment::FilterSelection(*selection, chunk_.data[0], format, *filter_, *state_,
+                                           count, selected);
+    return selected;
+  }
+
+  void KeepByDictionary(const arrow::ArrayData& column, std::vector<uint32_t>* rows) {
+    if (dictionary_ != column.dictionary) Judge(column.dictionary);
+    const bool has_nulls = column.GetNullCount() != 0;
+    const auto passes = [&](uint32_t row) {
+      if (has_nulls && IsNullAt(column, row)) return null_passes_;
+      return passes_[static_cast<size_t>(IndexAt(column, column.offset + row))] != 0;
+    };
+    rows->erase(
+        std::remove_if(rows->begin(), rows->end(), [&](uint32_t row) { return !passes(row); }),
+        rows->end());
+  }
+
+  // Which entries of a dictionary pass.
+  void Judge(const std::shared_ptr<arrow::ArrayData>& dictionary) {
+    passes_.assign(static_cast<size_t>(dictionary->length), 0);
+    for (int64_t begin = 0; begin < dictionary->length; begin += kWindow) {
+      const auto count = static_cast<idx_t>(std::min<int64_t>(kWindow, dictionary->length - begin));
+      chunk_.Reset();
+      column_.Convert(dictionary, begin, count, chunk_.data[0]);
+      duckdb::SelectionVector selection(0, count);
+      const idx_t passed = Apply(count, count, &selection);
+      for (idx_t i = 0; i < passed; ++i) {
+        passes_[static_cast<size_t>(begin) + selection.get_index(i)] = 1;
+      }
+    }
+    chunk_.Reset();
+    duckdb::FlatVector::SetNull(chunk_.data[0], 0, true);
+    duckdb::SelectionVector selection(0, 1);
+    null_passes_ = Apply(1, 1, &selection) == 1;
+    dictionary_ = dictionary;
+  }
+
+  const std::shared_ptr<const duckdb::TableFilter> filter_;
+  duckdb::unique_ptr<duckdb::TableFilterState> state_;
+  duckdb::DataChunk chunk_;
+  ArrowColumn column_;
+  std::shared_ptr<arrow::ArrayData> dictionary_;  // the one judged last
+  std::vector<uint8_t> passes_;
+  bool null_passes_ = false;
+};
+
+class DuckFilter : public scan::RowFilter {
+ public:
+  DuckFilter(duckdb::ClientContext& context, const std::vector<PushedFilter>& filters) {
+    for (const PushedFilter& filter : filters) {
+      evaluators_.push_back(std::make_unique<Evaluator>(context, filter));
+    }
+  }
+
+  Status Keep(size_t filter, const std::shared_ptr<arrow::ArrayData>& column,
+              std::vector<uint32_t>* rows) override {
+    return Guard([&] {
+      evaluators_.at(filter)->Keep(column, rows);
+      return Status::OK();
+    });
+  }
+
+ private:
+  std::vector<std::unique_ptr<Evaluator>> evaluators_;
+};
+
+}  // namespace
+
+std::shared_ptr<const duckdb::TableFilter> Applied(const duckdb::TableFilter& filter) {
+  const duckdb::TableFilter* applied = &filter;
+  if (filter.filter_type == TableFilterType::OPTIONAL_FILTER) {
+    // A hash join's list of keys: it costs little and spares the join most rows.
+    applied = filter.Cast<duckdb::OptionalFilter>().child_filter.get();
+    if (!applied || applied->filter_type != TableFilterType::IN_FILTER) return nullptr;
+  }
+  return std::shared_ptr<const duckdb::TableFilter>(applied->Copy().release());
+}
+
+std::vector<scan::ColumnFilter> Describe(const std::vector<PushedFilter>& filters) {
+  std::vector<scan::ColumnFilter> described;
+  for (const PushedFilter& pushed : filters) {
+    scan::ColumnFilter filter;
+    filter.field_id = pushed.field->id;
+    filter.exact = AddTests(*pushed.filter, *pushed.field, &filter.tests);
+    described.push_back(std::move(filter));
+  }
+  return described;
+}
+
+std::vector<ColumnTest> LiveTests(const std::vector<PushedFilter>& filters) {
+  std::vector<ColumnTest> tests;
+  for (const PushedFilter& pushed : filters) AddLive(*pushed.filter, *pushed.field, &tests);
+  return tests;
+}
+
+std::unique_ptr<scan::RowFilter> MakeRowFilter(duckdb::ClientContext& context,
+                                               const std::vector<PushedFilter>& filters) {
+  return std::make_unique<DuckFilter>(context, filters);
+}
+
+}  // namespace timelake::sql
