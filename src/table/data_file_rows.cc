@@ -358,6 +358,7 @@ Result<ArrayPtr> RowDecoder::ReadAny(int row_group, const ColumnSource& column,
   TL_ASSIGN_OR_RAISE(auto table, stream->ToTable());
   if (table->num_columns() != 1)
     return Corrupt("{} columns where one is read", table->num_columns());
+  if (table->num_rows() != CountRows(present)) ThrowShort();
   TL_ASSIGN_OR_RAISE(auto array, arrow::Concatenate(table->column(0)->chunks()));
   return Pick(array, present, rows);
 }
