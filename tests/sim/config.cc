@@ -52,7 +52,7 @@ void Lean(const std::string& rule, Config* config) {
     config->restarts = 0.7;
     config->faults = 0.1;
     config->injected_hints = true;
-    config->hint_spoils = 0.01;
+    config->hint_spoils = 0.05;
   }
   // A table that nobody writes for long, is read, and then loses snapshots.
   if (is({"free_diff"})) {
