@@ -11,6 +11,10 @@ void RegisterFunctions(duckdb::DatabaseInstance& database) {
   duckdb::ExtensionLoader loader(database, "timelake");
   RegisterTimeBucket(loader);
   RegisterDateTrunc(database, loader);
+  RegisterFirstLast(database, loader);
+  RegisterReadings(loader);
+  RegisterPlots(loader);
+  RegisterHistogram(database, loader);
 }
 
 }  // namespace timelake::sql

@@ -11,5 +11,9 @@ namespace timelake::sql {
 
 void RegisterTimeBucket(duckdb::ExtensionLoader& loader);
 void RegisterDateTrunc(duckdb::DatabaseInstance& database, duckdb::ExtensionLoader& loader);
+void RegisterFirstLast(duckdb::DatabaseInstance& database, duckdb::ExtensionLoader& loader);
+void RegisterReadings(duckdb::ExtensionLoader& loader);
+void RegisterPlots(duckdb::ExtensionLoader& loader);
+void RegisterHistogram(duckdb::DatabaseInstance& database, duckdb::ExtensionLoader& loader);
 
 }  // namespace timelake::sql

@@ -1,0 +1,15 @@
+#pragma once
+
+#include <duckdb/function/function_set.hpp>
+
+namespace duckdb {
+class DatabaseInstance;
+}
+
+namespace timelake::sql {
+
+// Adds overloads to a built-in aggregate, or makes a new one. Aggregates can only be replaced as a
+// whole, so DuckDB's overloads come along.
+void ExtendAggregate(duckdb::DatabaseInstance& database, duckdb::AggregateFunctionSet added);
+
+}  // namespace timelake::sql

@@ -1,0 +1,175 @@
+#include "sql/functions/points.h"
+
+#include <algorithm>
+
+namespace timelake::sql {
+
+namespace {
+
+double MicrosBetween(int64_t begin, int64_t end) {
+  return static_cast<double>(static_cast<uint64_t>(end) - static_cast<uint64_t>(begin));
+}
+
+// Neumaier's sum: exact to the last digit or so whatever the number of terms.
+class Sum {
+ public:
+  void Add(double term) {
+    const double sum = sum_ + term;
+    lost_ += std::fabs(sum_) >= std::fabs(term) ? (sum_ - sum) + term : (term - sum) + sum_;
+    sum_ = sum;
+  }
+  double Get() const { return std::isfinite(lost_) ? sum_ + lost_ : sum_; }
+
+ private:
+  double sum_ = 0;
+  double lost_ = 0;
+};
+
+double HeightBetween(double from, double to, Interpolation method) {
+  return method == Interpolation::kLocf ? from : from / 2 + to / 2;
+}
+
+}  // namespace
+
+template <typename V>
+void SortPoints(std::vector<Point<V>>* points) {
+  if (std::is_sorted(points->begin(), points->end(), PointLess<V>)) return;
+  std::sort(points->begin(), points->end(), PointLess<V>);
+}
+
+template <typename V>
+void KeepOnePerTime(std::vector<Point<V>>* points) {
+  SortPoints(points);
+  size_t kept = 0;
+  for (size_t i = 0; i < points->size(); ++i) {
+    if (i + 1 < points->size() && (*points)[i + 1].time == (*points)[i].time) continue;
+    (*points)[kept++] = (*points)[i];
+  }
+  points->resize(kept);
+}
+
+template void SortPoints(std::vector<Point<double>>*);
+template void SortPoints(std::vector<Point<int64_t>>*);
+template void KeepOnePerTime(std::vector<Point<double>>*);
+template void KeepOnePerTime(std::vector<Point<int64_t>>*);
+
+double TimeWeightedMean(const std::vector<Point<double>>& points, Interpolation method) {
+  if (points.size() == 1) return points[0].value;
+  const double total = MicrosBetween(points.front().time, points.back().time);
+  const auto sum = [&](double unit) {
+    Sum area;
+    for (size_t i = 0; i + 1 < points.size(); ++i) {
+      const double width = MicrosBetween(points[i].time, points[i + 1].time) / unit;
+      area.Add(HeightBetween(points[i].value, points[i + 1].value, method) * width);
+    }
+    return area.Get() / (total / unit);
+  };
+  const double mean = sum(1);
+  // Values near the end of the range of double would overflow as areas, though not as a mean.
+  return std::isfinite(mean) ? mean : sum(total);
+}
+
+std::optional<double> Increase(const std::vector<Point<double>>& points) {
+  Sum sum;
+  for (size_t i = 1; i < points.size(); ++i) {
+    const double before = points[i - 1].value, now = points[i].value;
+    sum.Add(now < before ? now : now - before);
+  }
+  return sum.Get();
+}
+
+std::optional<int64_t> Increase(const std::vector<Point<int64_t>>& points) {
+  int64_t sum = 0;
+  for (size_t i = 1; i < points.size(); ++i) {
+    const int64_t before = points[i - 1].value, now = points[i].value;
+    int64_t step = now;
+    if (now >= before && __builtin_sub_overflow(now, before, &step)) return std::nullopt;
+    if (__builtin_add_overflow(sum, step, &sum)) return std::nullopt;
+  }
+  return sum;
+}
+
+std::optional<double> Delta(const Point<double>& first, const Point<double>& last) {
+  return last.value - first.value;
+}
+
+std::optional<int64_t> Delta(const Point<int64_t>& first, const Point<int64_t>& last) {
+  int64_t delta = 0;
+  if (__builtin_sub_overflow(last.value, first.value, &delta)) return std::nullopt;
+  return delta;
+}
+
+double SecondsBetween(int64_t begin, int64_t end) { return MicrosBetween(begin, end) / 1e6; }
+
+std::vector<Point<double>> Lttb(const std::vector<Point<double>>& points, size_t n) {
+  if (points.size() <= n) return points;
+  const int64_t origin = points.front().time;
+  const auto x = [&](size_t i) { return MicrosBetween(origin, points[i].time); };
+  const auto y = [&](size_t i) { return points[i].value; };
+  // The first and last points stay; the rest are n - 2 groups of as equal size as can be. Of each
+  // group the point stays that makes the largest triangle with the one chosen before and the mean
+  // of the next group; of equals the first.
+  const double every =
+      n > 2 ? static_cast<double>(points.size() - 2) / static_cast<double>(n - 2) : 0;
+  const auto group_begin = [&](size_t group) {
+    return std::min(static_cast<size_t>(static_cast<double>(group) * every) + 1, points.size() - 1);
+  };
+  std::vector<Point<double>> chosen = {points.front()};
+  size_t before = 0;
+  for (size_t group = 0; group + 2 < n; ++group) {
+    const size_t begin = group_begin(group), end = group_begin(group + 1);
+    const size_t next_end = group + 3 < n ? group_begin(group + 2) : points.size();
+    double mean_x = 0, mean_y = 0;
+    for (size_t i = end; i < next_end; ++i) {
+      mean_x += x(i);
+      mean_y += y(i);
+    }
+    mean_x /= static_cast<double>(next_end - end);
+    mean_y /= static_cast<double>(next_end - end);
+    size_t best = begin;
+    double largest = -1;
+    for (size_t i = begin; i < end; ++i) {
+      const double area = std::fabs((x(before) - mean_x) * (y(i) - y(before)) -
+                                    (x(before) - x(i)) * (mean_y - y(before)));
+      if (area > largest) {
+        largest = area;
+        best = i;
+      }
+    }
+    chosen.push_back(points[best]);
+    before = best;
+  }
+  chosen.push_back(points.back());
+  return chosen;
+}
+
+void M4::Add(const Point<double>& point) {
+  if (!set) {
+    *this = M4{true, point, point, point, point};
+    return;
+  }
+  if (PointLess(point, first)) first = point;
+  if (PointLess(last, point)) last = point;
+  const auto beats = [&](double a, double b, const Point<double>& old) {
+    return ValueLess(a, b) || (!ValueLess(b, a) && point.time < old.time);
+  };
+  if (beats(point.value, low.value, low)) low = point;
+  if (beats(-point.value, -high.value, high)) high = point;
+}
+
+void M4::Merge(const M4& other) {
+  if (!other.set) return;
+  for (const auto* point : {&other.first, &other.low, &other.high, &other.last}) Add(*point);
+}
+
+int M4::Points(Point<double>* out) const {
+  if (!set) return 0;
+  out[0] = first;
+  out[1] = low;
+  out[2] = high;
+  out[3] = last;
+  std::sort(out, out + 4, PointLess<double>);
+  return static_cast<int>(std::unique(out, out + 4) - out);
+}
+
+}  // namespace timelake::sql

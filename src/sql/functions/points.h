@@ -1,0 +1,78 @@
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+// Arithmetic on the readings of one series, free of DuckDB. Times are microseconds.
+
+namespace timelake::sql {
+
+template <typename V>
+struct Point {
+  int64_t time = 0;
+  V value{};
+
+  bool operator==(const Point&) const = default;
+};
+
+// A total order: NaN is the greatest value, -0.0 is before 0.0.
+template <typename V>
+bool ValueLess(V a, V b) {
+  if constexpr (std::is_floating_point_v<V>) {
+    if (std::isnan(a) || std::isnan(b)) return !std::isnan(a);
+    if (a == b) return std::signbit(a) && !std::signbit(b);
+  }
+  return a < b;
+}
+
+template <typename V>
+bool PointLess(const Point<V>& a, const Point<V>& b) {
+  return a.time != b.time ? a.time < b.time : ValueLess(a.value, b.value);
+}
+
+// Sorts by (time, value).
+template <typename V>
+void SortPoints(std::vector<Point<V>>* points);
+
+// Sorts, and keeps of each time the greatest value, as last(value, time) does.
+template <typename V>
+void KeepOnePerTime(std::vector<Point<V>>* points);
+
+enum class Interpolation { kLocf, kLinear };
+
+// The mean of the curve through `points` from the first to the last time, where each value holds
+// until the next one (then the last one has no weight) or moves to it in a straight line. One point
+// is its own mean. `points` have increasing times and are not empty.
+double TimeWeightedMean(const std::vector<Point<double>>& points, Interpolation method);
+
+// How much a counter went up: the sum of its steps, where a smaller value than before means that it
+// started again from zero. `points` have increasing times. Nothing if that overflows.
+std::optional<double> Increase(const std::vector<Point<double>>& points);
+std::optional<int64_t> Increase(const std::vector<Point<int64_t>>& points);
+
+// The last minus the first value; nothing if that overflows.
+std::optional<double> Delta(const Point<double>& first, const Point<double>& last);
+std::optional<int64_t> Delta(const Point<int64_t>& first, const Point<int64_t>& last);
+
+// From `begin` to a later time.
+double SecondsBetween(int64_t begin, int64_t end);
+
+// Largest-Triangle-Three-Buckets (Steinarsson 2013): `n` of the points, which are sorted by time,
+// such that the curve looks the same; all of them if they are no more than `n`. `n` >= 2.
+std::vector<Point<double>> Lttb(const std::vector<Point<double>>& points, size_t n);
+
+// What a line drawn through the points of one pixel column shows: the first and the last one, the
+// lowest and the highest one (of equals the earliest).
+struct M4 {
+  bool set = false;
+  Point<double> first, last, low, high;
+
+  void Add(const Point<double>& point);
+  void Merge(const M4& other);
+  // Without repeats, by time; at most 4, `out` has room for them. Returns how many.
+  int Points(Point<double>* out) const;
+};
+
+}  // namespace timelake::sql

@@ -1,0 +1,188 @@
+// time_weighted_mean(time, value [, method]) and, for counters and gauges, rate, increase and
+// delta(time, value).
+
+#include <optional>
+#include <string>
+#include <utility>
+
+#include <duckdb/function/function_set.hpp>
+#include <duckdb/main/extension/extension_loader.hpp>
+
+#include "base/text.h"
+#include "sql/error.h"
+#include "sql/functions/constant_argument.h"
+#include "sql/functions/point_list.h"
+#include "sql/functions/register.h"
+
+namespace timelake::sql {
+
+namespace {
+
+using duckdb::AggregateInputData;
+using duckdb::FlatVector;
+using duckdb::idx_t;
+using duckdb::LogicalType;
+using duckdb::Vector;
+
+constexpr char kTimeWeightedMean[] = "time_weighted_mean";
+
+// Collects the readings; `Op` turns those of one group, one per time, into a result.
+template <typename V, typename Op>
+struct OfReadings {
+  using State = PointList<V>;
+
+  static void Initialize(State& state) { state = State{}; }
+
+  template <typename StateOf>
+  static void Rows(Vector inputs[], AggregateInputData& data, idx_t count, StateOf state) {
+    ForEachPoint<V>(inputs, count, Op::kSkipNan, [&](idx_t row, const Point<V>& point) {
+      state(row).Add(point, data.allocator);
+    });
+  }
+
+  static void Merge(const State& source, State& target, AggregateInputData& data) {
+    target.Merge(source, data);
+  }
+
+  static void Result(State& state, AggregateInputData& data, Vector& result, idx_t row) {
+    auto points = state.Get();
+    KeepOnePerTime(&points);
+    const auto value = points.empty() ? std::nullopt : Op::Of(points, data);
+    if (!value) return FlatVector::SetNull(result, row, true);
+    using Type = std::decay_t<decltype(*value)>;
+    FlatVector::GetData<Type>(result)[row] = *value;
+  }
+};
+
+struct MethodData : public duckdb::FunctionData {
+  explicit MethodData(Interpolation method) : method(method) {}
+  duckdb::unique_ptr<duckdb::FunctionData> Copy() const override {
+    return duckdb::make_uniq<MethodData>(method);
+  }
+  bool Equals(const duckdb::FunctionData& other) const override {
+    return method == other.Cast<MethodData>().method;
+  }
+  Interpolation method;
+};
+
+struct TimeWeightedMeanOp {
+  static constexpr bool kSkipNan = false;
+  static std::optional<double> Of(const std::vector<Point<double>>& points,
+                                  const AggregateInputData& data) {
+    return TimeWeightedMean(points, data.bind_data->Cast<MethodData>().method);
+  }
+};
+
+duckdb::unique_ptr<duckdb::FunctionData> BindMethod(
+    duckdb::ClientContext& context, duckdb::AggregateFunction&,
+    duckdb::vector<duckdb::unique_ptr<duckdb::Expression>>& arguments) {
+  Interpolation method = Interpolation::kLocf;
+  if (arguments.size() == 3) {
+    const std::string accepted = "'locf' (each value holds until the next) or 'linear'";
+    const auto text = duckdb::StringValue::Get(ConstantArgument(
+        context, kTimeWeightedMean, "method", accepted, *arguments[2], LogicalType::VARCHAR));
+    const std::string name = ToLowerAscii(text);
+    if (name == "linear") {
+      method = Interpolation::kLinear;
+    } else if (name != "locf" && name != "forward_fill") {
+      Throw(InvalidArgument("{}: method is {}; it must be {}", kTimeWeightedMean, Quote(text),
+                            accepted));
+    }
+  }
+  return duckdb::make_uniq<MethodData>(method);
+}
+
+template <typename T>
+T OrOutOfRange(const std::optional<T>& value, const char* function) {
+  if (!value) Throw(InvalidArgument("{}: the result is out of the range of BIGINT", function));
+  return *value;
+}
+
+template <typename V>
+struct IncreaseOp {
+  static constexpr bool kSkipNan = true;
+  static std::optional<V> Of(const std::vector<Point<V>>& points, const AggregateInputData&) {
+    if (points.size() < 2) return std::nullopt;
+    return OrOutOfRange(Increase(points), "increase");
+  }
+};
+
+template <typename V>
+struct RateOp {
+  static constexpr bool kSkipNan = true;
+  static std::optional<double> Of(const std::vector<Point<V>>& points, const AggregateInputData&) {
+    if (points.size() < 2) return std::nullopt;
+    return static_cast<double>(OrOutOfRange(Increase(points), "rate")) /
+           SecondsBetween(points.front().time, points.back().time);
+  }
+};
+
+// delta needs only the two ends.
+template <typename V>
+struct DeltaOf {
+  struct State {
+    Point<V> first, last;
+    bool set;
+  };
+
+  static void Initialize(State& state) { state = State{}; }
+
+  static void Add(State& state, const Point<V>& point) {
+    if (!state.set) {
+      state = State{point, point, true};
+      return;
+    }
+    // Of equal times the greatest value, as everywhere.
+    if (point.time < state.first.time ||
+        (point.time == state.first.time && ValueLess(state.first.value, point.value))) {
+      state.first = point;
+    }
+    if (PointLess(state.last, point)) state.last = point;
+  }
+
+  template <typename StateOf>
+  static void Rows(Vector inputs[], AggregateInputData&, idx_t count, StateOf state) {
+    ForEachPoint<V>(inputs, count, true,
+                    [&](idx_t row, const Point<V>& point) { Add(state(row), point); });
+  }
+
+  static void Merge(const State& source, State& target, AggregateInputData&) {
+    if (!source.set) return;
+    Add(target, source.first);
+    Add(target, source.last);
+  }
+
+  static void Result(State& state, AggregateInputData&, Vector& result, idx_t row) {
+    if (!state.set || state.first.time == state.last.time) {
+      return FlatVector::SetNull(result, row, true);
+    }
+    FlatVector::GetData<V>(result)[row] = OrOutOfRange(Delta(state.first, state.last), "delta");
+  }
+};
+
+}  // namespace
+
+void RegisterReadings(duckdb::ExtensionLoader& loader) {
+  const LogicalType real = LogicalType::DOUBLE, whole = LogicalType::BIGINT;
+  duckdb::AggregateFunctionSet mean(kTimeWeightedMean), increase("increase"), rate("rate"),
+      delta("delta");
+  using Mean = AggregateOf<OfReadings<double, TimeWeightedMeanOp>>;
+  for (const LogicalType& time :
+       {LogicalType(LogicalType::TIMESTAMP), LogicalType(LogicalType::TIMESTAMP_TZ)}) {
+    mean.AddFunction(Mean::Make(mean.name, {time, real}, real, BindMethod));
+    mean.AddFunction(Mean::Make(mean.name, {time, real, LogicalType::VARCHAR}, real, BindMethod));
+    increase.AddFunction(AggregateOf<OfReadings<double, IncreaseOp<double>>>::Make(
+        increase.name, {time, real}, real));
+    increase.AddFunction(AggregateOf<OfReadings<int64_t, IncreaseOp<int64_t>>>::Make(
+        increase.name, {time, whole}, whole));
+    rate.AddFunction(AggregateOf<OfReadings<double, RateOp<double>>>::Make(  //
+        rate.name, {time, real}, real));
+    rate.AddFunction(AggregateOf<OfReadings<int64_t, RateOp<int64_t>>>::Make(  //
+        rate.name, {time, whole}, real));
+    delta.AddFunction(AggregateOf<DeltaOf<double>>::Make(delta.name, {time, real}, real));
+    delta.AddFunction(AggregateOf<DeltaOf<int64_t>>::Make(delta.name, {time, whole}, whole));
+  }
+  for (auto* set : {&mean, &increase, &rate, &delta}) loader.RegisterFunction(std::move(*set));
+}
+
+}  // namespace timelake::sql
