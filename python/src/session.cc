@@ -88,27 +88,35 @@ Params ToParams(nb::handle params) {
   return result;
 }
 
-// Interrupts the session while a statement starts, not later.
-class StartingStatement {
+// Tells a token for some time whom to stop.
+class Stoppable {
  public:
-  StartingStatement(std::shared_ptr<CancelToken> token, const std::shared_ptr<Session>& session)
+  Stoppable(std::shared_ptr<CancelToken> token, std::function<void()> stop)
       : token_(std::move(token)) {
-    token_->OnCancel([session] { session->Interrupt(); });
+    token_->OnCancel(std::move(stop));
   }
-  ~StartingStatement() { token_->OnCancel(nullptr); }
+  ~Stoppable() { token_->OnCancel(nullptr); }
 
  private:
   const std::shared_ptr<CancelToken> token_;
 };
 
+// `ended` is called when the statement has ended, also by an error: the session is free again.
 arrow::Result<std::shared_ptr<Stream>> Start(const std::shared_ptr<Session>& session,
                                              const std::string& text, const Params& params,
                                              const std::shared_ptr<CancelToken>& token,
                                              std::function<void()> ended) {
-  const StartingStatement starting(token, session);
-  ARROW_ASSIGN_OR_RAISE(auto reader, session->Sql(text, params));
+  arrow::Result<BatchReaderPtr> reader = [&] {
+    const Stoppable starting(token, [session] { session->Interrupt(); });
+    return session->Sql(text, params);
+  }();
+  if (!reader.ok()) {
+    if (ended) ended();
+    return reader.status();
+  }
   auto stream = std::make_shared<Stream>(
-      std::move(reader), [session] { session->Interrupt(); }, std::move(ended));
+      *std::move(reader), [session] { session->Interrupt(); }, std::move(ended));
+  const Stoppable reading(token, [stream] { stream->Interrupt(); });
   ARROW_RETURN_NOT_OK(stream->ReadAhead(kReadAheadRows));
   return stream;
 }

@@ -167,15 +167,19 @@ def _is_columns(rows: Sequence[Any]) -> bool:
 
 
 def _holds_columns(row: Mapping[str, Any]) -> bool:
-    return any(
-        isinstance(v, (list, tuple)) or (hasattr(v, "__array__") and getattr(v, "ndim", 0))
-        for v in row.values()
+    """Whether all values are lists: a row may have some, for columns of lists, but never only such."""
+    return bool(row) and all(
+        isinstance(value, (list, tuple))
+        or (hasattr(value, "__array__") and getattr(value, "ndim", 1))
+        for value in row.values()
     )
 
 
 def _column(name: object, values: Any, field: pa.Field | None) -> pa.Array | pa.ChunkedArray:
-    """Values as the table's type if they fit it, else as their own: then the core says what is
-    wrong."""
+    """Values with types of their own: the core converts them and refuses what would be lost.
+
+    The table's type serves only where values do not show it: all None, and maps.
+    """
     import pyarrow as pa
 
     if isinstance(values, (pa.Array, pa.ChunkedArray)):
@@ -186,15 +190,15 @@ def _column(name: object, values: Any, field: pa.Field | None) -> pa.Array | pa.
         )
     if not isinstance(values, Sequence) and not hasattr(values, "__array__"):
         values = list(values)
-    if field is not None:
-        try:
-            return pa.array(values, type=field.type)
-        except (pa.ArrowException, TypeError, ValueError, OverflowError):
-            pass
     try:
-        return pa.array(values)
+        if field is not None and pa.types.is_map(field.type):
+            return pa.array(values, type=field.type)
+        array = pa.array(values)
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
         raise InvalidArgumentError(f"column {name!r}: {error}") from None
+    if field is not None and pa.types.is_null(array.type):
+        return pa.nulls(len(array), field.type)
+    return array
 
 
 def _columns_to_arrow(columns: Mapping[str, Any], schema: pa.Schema) -> pa.Table:
@@ -250,6 +254,8 @@ def _chunk_batches(chunk: Any, schema: Any) -> Iterator[pa.RecordBatch]:
 
 def _chunks_to_source(chunks: Iterator[Any], schema: Any) -> object:
     """An iterator of chunks, or of rows, read as the core asks for it."""
+    import pyarrow as pa
+
     table_schema = schema()
 
     def batches() -> Iterator[pa.RecordBatch]:
@@ -264,17 +270,49 @@ def _chunks_to_source(chunks: Iterator[Any], schema: Any) -> object:
     first = next(stream, None)
     if first is None:
         return table_schema.empty_table().__arrow_c_stream__()
-
-    names = first.schema.names
+    # Each chunk of Python values has the types that its own values show: 1, then 2.5.
+    fields = [_common(field, table_schema) for field in first.schema]
+    schema_of_all = pa.schema(fields)
 
     def aligned() -> Iterator[pa.RecordBatch]:
         for batch in itertools.chain([first], stream):
-            # Chunks of Python values may lack a column that all values of are None, or order them
-            # otherwise.
-            other_order = batch.schema.names != names and set(batch.schema.names) == set(names)
-            yield batch.select(names) if other_order else batch
+            yield _as(batch, schema_of_all)
 
-    return core.BatchSource(first.schema.__arrow_c_schema__(), aligned())
+    return core.BatchSource(schema_of_all.__arrow_c_schema__(), aligned())
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    import pyarrow.types as types
+
+    return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind))
+
+
+def _common(field: pa.Field, schema: pa.Schema) -> pa.Field:
+    """The type that all chunks are given: the table's for numbers, else that of the first."""
+    index = schema.get_field_index(field.name)
+    if index < 0 or not (_is_number(field.type) and _is_number(schema.field(index).type)):
+        return field
+    return field.with_type(schema.field(index).type)
+
+
+def _as(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    import pyarrow as pa
+
+    names = schema.names
+    if batch.schema.names != names and set(batch.schema.names) == set(names):
+        batch = batch.select(names)
+    if batch.schema.names != names or batch.schema.types == schema.types:
+        return batch  # what is missing or too much is told by the core
+    columns = []
+    for field, column in zip(schema, batch.columns, strict=True):
+        if _is_number(field.type) and _is_number(column.type):
+            try:
+                columns.append(column.cast(field.type))
+            except pa.ArrowException as error:
+                raise InvalidArgumentError(f"column {field.name!r}: {error}") from None
+        else:
+            columns.append(column)
+    return pa.record_batch(columns, names=names)
 
 
 def row_count(data: Any) -> int | None:

@@ -143,7 +143,7 @@ class _LakeDataset(ds.Dataset):  # type: ignore[misc]
         needed = [name for name in names if name in wanted or name in text] or names[:1]
         rows = self._table.scan(needed, " AND ".join(_conditions(text)) or None)
         reader = pa.RecordBatchReader.from_stream(rows)
-        return ds.Scanner.from_batches(reader, schema=reader.schema, columns=wanted, filter=filter)
+        return ds.Scanner.from_batches(reader, columns=wanted, filter=filter)
 
     def __reduce__(self) -> Any:
         raise TypeError("a view over a lake cannot be pickled")

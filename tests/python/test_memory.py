@@ -1,0 +1,191 @@
+"""Memory stays flat: reading and appending much more than it, and thousands of small calls.
+
+Each test is short in `make test`; the same with real sizes runs in the tier `long`.
+"""
+
+import pytest
+
+from conftest import run_python
+
+PROLOGUE = """
+import gc, os, resource, sys, time
+import numpy as np
+import pyarrow as pa
+import timelake
+
+def rss():
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * resource.getpagesize() / 1e6
+
+def times(start, n):
+    return pa.array(1_767_398_400_000_000 + (start + np.arange(n)) * 1_000).cast(pa.timestamp("us", "UTC"))
+
+lake = timelake.Lake("wh")
+table = lake.create_table("t", "time:timestamptz, device:string, a:double, b:double, c:double",
+                          time_column="time", series_key=["device"])
+"""
+
+# Rows of 48 bytes in memory; one append is held in memory by the core, so a large load is several appends.
+APPEND = """
+rng = np.random.default_rng(1)
+devices = pa.array([f"device-{i}" for i in range(100)])
+
+def batches(start, rows, size=50_000):
+    for at in range(start, start + rows, size):
+        yield pa.record_batch({
+            "time": times(at, size),
+            "device": devices.take(pa.array(rng.integers(0, 100, size))),
+            "a": rng.random(size), "b": rng.random(size), "c": rng.random(size),
+        })
+
+def load(total, each):
+    peaks = []
+    for start in range(0, total, each):
+        assert table.append(batches(start, each))["rows"] == each
+        peaks.append(rss())
+    return peaks
+"""
+
+READ = """
+def read(query):
+    rows, peak = 0, 0.0
+    for batch in lake.sql(query).fetch_batches():
+        rows += batch.num_rows
+        peak = max(peak, rss())
+    return rows, peak
+"""
+
+
+def numbers(output):
+    return [float(word) for word in output.split()]
+
+
+def appending(total, each, tmp_path, timeout):
+    code = PROLOGUE + APPEND + f"peaks = load({total}, {each})\nprint(*peaks)"
+    return numbers(run_python(code, cwd=tmp_path, timeout=timeout))
+
+
+def check_flat(peaks, slack):
+    """The later half is no higher than the earlier one, but for what allocators keep."""
+    half = len(peaks) // 2
+    assert max(peaks[half:]) < max(peaks[:half]) + slack, peaks
+
+
+def test_appends_through_a_generator(tmp_path):
+    check_flat(appending(2_400_000, 200_000, tmp_path, 120), slack=100)
+
+
+@pytest.mark.long
+def test_appending_10_gb(tmp_path):
+    check_flat(appending(208_000_000, 2_000_000, tmp_path, 3000), slack=300)
+
+
+def test_reading_batch_by_batch(tmp_path):
+    code = (
+        PROLOGUE
+        + READ
+        + """
+read("SELECT i, i * 0.5 AS v, 'text ' || i AS s FROM range(200000) r(i)")
+before = rss()
+print(before, *read("SELECT i, i * 0.5 AS v, 'text ' || i AS s FROM range(10000000) r(i)"))
+"""
+    )
+    before, rows, peak = numbers(run_python(code, cwd=tmp_path))
+    assert rows == 10_000_000  # about 400 MB
+    assert peak < before + 100
+
+
+@pytest.mark.long
+def test_reading_10_gb(tmp_path):
+    """A table that was appended in parts, read back many times over: 10 GB through one generator after another."""
+    code = (
+        PROLOGUE
+        + APPEND
+        + READ
+        + """
+load(10_000_000, 2_000_000)
+first = read("FROM t")
+peaks = [read("FROM t")[1] for _ in range(21)]
+print(first[0], *peaks)
+"""
+    )
+    rows, *peaks = numbers(run_python(code, cwd=tmp_path, timeout=3000))
+    assert rows == 10_000_000
+    check_flat(peaks, slack=150)
+
+
+LEAK = """
+row = {"time": times(0, 10), "device": ["a"] * 10, "a": [1.0] * 10, "b": [1.0] * 10, "c": [1.0] * 10}
+live = pa.table(row)
+
+def work(n):
+    for i in range(n):
+        CALL
+    gc.collect()
+
+work(WARM)
+objects, sizes = len(gc.get_objects()), []
+for _ in range(8):
+    work(N)
+    sizes.append(rss())
+print(len(gc.get_objects()) - objects, *sizes)
+"""
+
+CALLS = {
+    "query": "assert lake.sql('SELECT $i + 1 AS n', {'i': i}).to_pylist()[0]['n'] == i + 1",
+    "unread": "lake.sql('SELECT i FROM range(100) r(i)')",
+    "open": "lake.sql('SELECT i FROM range(1000000) r(i)').close() if i % 10 == 0 else None",
+    "half read": "next(lake.sql('SELECT i FROM range(100000) r(i)').fetch_batches())",
+    "stream": "pa.table(lake.sql('SELECT i FROM range(100) r(i)'))",
+    "error": """
+        try: lake.sql('SELECT nope')
+        except ValueError: pass""",
+    "append refused": """
+        try: table.append({'nope': [1]})
+        except ValueError: pass""",
+    "append nothing": "table.append(live.slice(0, 0))",
+    "data in": "timelake._data.to_source(live, None)",
+    "info": "table.info(); table.schema; table.files(); lake.tables()",
+    "open table": "timelake.Lake('wh').table('t')",
+}
+
+
+def leak(call, warm, count, tmp_path, timeout=120, prepared=""):
+    """New Python objects, then the memory after each eighth of the calls."""
+    code = PROLOGUE + prepared + LEAK.replace("WARM", str(warm)).replace("N)", f"{count // 8})")
+    objects, *sizes = numbers(run_python(code.replace("CALL", call), cwd=tmp_path, timeout=timeout))
+    return objects, sizes
+
+
+def check_no_leak(objects, sizes, slack):
+    """A leak grows all the time; what allocators keep goes up and down."""
+    grown = min(sizes[4:]) - max(sizes[:4])
+    assert grown < slack and objects < 500, (objects, sizes)
+
+
+@pytest.mark.parametrize("kind", CALLS)
+def test_no_leak(kind, tmp_path):
+    check_no_leak(*leak(CALLS[kind], 100, 320, tmp_path), slack=2)
+
+
+APPEND_ROWS = "assert table.append(live)['rows'] == 10"
+LATEST = "assert lake.latest('t').num_rows <= 1"
+
+
+def test_appends_do_not_leak(tmp_path):
+    check_no_leak(*leak(APPEND_ROWS, 50, 160, tmp_path), slack=8)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kind", CALLS)
+def test_10000_calls(kind, tmp_path):
+    check_no_leak(*leak(CALLS[kind], 1000, 10_000, tmp_path, 1800), slack=8)
+
+
+@pytest.mark.long
+def test_10000_appends(tmp_path):
+    """With maintenance: without, the metadata of a table grows with its snapshots, and memory too."""
+    call = APPEND_ROWS + "\n        if i % 50 == 0: table.maintain()"
+    call += "\n        if i % 10 == 0: " + LATEST
+    prepared = "table.set_properties({'snapshot-retention': '0s', 'max-snapshots': 20})\n"
+    check_no_leak(*leak(call, 1000, 10_000, tmp_path, 3000, prepared), slack=60)
