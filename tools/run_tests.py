@@ -91,7 +91,10 @@ def table(build):
                                    venv="python"), 300)
         add(True, "python-wheel", pytest("tests/python/wheel", venv="python"), 180)
         add(True, "python-mypy", [DEPS / "python/bin/python", "-m", "mypy", "--cache-dir", build / "mypy"], 120)
-        add(True, "python-pyright", [DEPS / "python/bin/python", "-m", "pyright", "--pythonpath", DEPS / "python/bin/python"], 120)
+        pyright = [DEPS / "python/bin/python", "-m", "pyright", "--pythonpath", DEPS / "python/bin/python"]
+        add(True, "python-pyright", pyright, 120)
+        add(True, "python-typed", ["env", f"PYTHONPATH={ROOT}/python", *pyright, "--verifytypes", "timelake",
+                                   "--ignoreexternal"], 120)
         add(True, "python-long", pytest("tests/python", "-m", "long", venv="python"), 3600, "long")
 
     for name, budget in (("interop", 900), ("crash", 900), ("cli", 600)):

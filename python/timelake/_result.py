@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ._data import SchemaHolder, StreamHolder, import_batch
 from ._errors import InvalidArgumentError
@@ -221,7 +221,7 @@ class Result:
             other = other.fetch_all()
         return bool(self.fetch_all() == other)
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__: ClassVar[None]  # type: ignore[assignment]
 
     # --- showing ---
 
