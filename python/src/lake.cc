@@ -8,8 +8,6 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include "timelake/ingest.h"
-
 namespace timelake::python {
 namespace {
 
@@ -83,6 +81,16 @@ nb::object CreateTable(const LakeObject& self, const std::string& name, nb::hand
   return Opened([core, name, columns, options](const std::shared_ptr<Call>&) {
     return Shared(core->lake.CreateTable(name, columns, options));
   });
+}
+
+nb::dict ImportIntoNewTable(const LakeObject& self, const std::string& name,
+                            const std::vector<std::string>& paths, const nb::dict& given,
+                            nb::handle progress, const std::shared_ptr<CancelToken>& token) {
+  auto work = [core = self.core(), name, table = ToTableOptions(given)](
+                  const std::vector<std::string>& files, const ImportOptions& options) {
+    return CreateAndImport(core->lake, name, files, table, options);
+  };
+  return RunImport(paths, given, progress, token, std::move(work));
 }
 
 nb::object OpenTable(const LakeObject& self, const std::string& name) {
@@ -159,6 +167,8 @@ void BindLake(nb::module_& m) {
            nb::arg("settings"))
       .def_prop_ro("location", [](const LakeObject& self) { return self.core()->lake.location(); })
       .def("create_table", &CreateTable, nb::arg("name"), nb::arg("schema"), nb::arg("options"))
+      .def("import_files", &ImportIntoNewTable, nb::arg("name"), nb::arg("paths"),
+           nb::arg("options"), nb::arg("progress").none(), nb::arg("token") = nb::none())
       .def("table", &OpenTable, nb::arg("name"))
       .def("tables", &Tables, nb::arg("namespace"))
       .def("namespaces", &Namespaces)

@@ -1,10 +1,14 @@
 #pragma once
 
+#include <functional>
+#include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "fork.h"
 #include "session.h"
+#include "timelake/ingest.h"
 #include "timelake/lake.h"
 
 namespace timelake::python {
@@ -40,6 +44,13 @@ struct Progress {
   std::atomic<int64_t> bytes_total{0};
 };
 std::function<void()> TickOf(nb::handle callback, std::shared_ptr<Progress> progress);
+
+// Runs an import of files with the options that Python gave; its report.
+using ImportWork = std::function<arrow::Result<ImportResult>(const std::vector<std::string>& files,
+                                                             const ImportOptions& options)>;
+nb::dict RunImport(const std::vector<std::string>& paths, const nb::dict& given,
+                   nb::handle progress, const std::shared_ptr<CancelToken>& token,
+                   ImportWork import);
 
 using TextMap = std::map<std::string, std::string>;
 

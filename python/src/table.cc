@@ -200,10 +200,7 @@ FileFormat ToFormat(const std::string& text) {
   return FileFormat::kAuto;
 }
 
-nb::dict Import(const TableObject& self, const std::vector<std::string>& paths,
-                const nb::dict& given, nb::handle progress_callback,
-                const std::shared_ptr<CancelToken>& token) {
-  const auto table = self.core();
+ImportOptions ToImportOptions(const nb::dict& given) {
   ImportOptions options;
   options.append = ToAppendOptions(given);
   options.read.format = ToFormat(nb::cast<std::string>(given["format"]));
@@ -211,23 +208,17 @@ nb::dict Import(const TableObject& self, const std::vector<std::string>& paths,
       nb::cast<std::optional<std::vector<std::string>>>(given["null_values"]);
   options.read.delimiter = nb::cast<std::string>(given["delimiter"]);
   options.rows_per_commit = nb::cast<int64_t>(given["rows_per_commit"]);
-  auto progress = std::make_shared<Progress>();
-  options.progress = [progress](int64_t rows, int64_t done, int64_t total) {
-    progress->rows = rows;
-    progress->bytes_done = done;
-    progress->bytes_total = total;
-  };
-  CallOptions call;
-  call.token = token;
-  call.may_abandon = false;
-  call.tick = TickOf(progress_callback, progress);
-  auto work = [table, paths,
-               options](const std::shared_ptr<Call>& call) mutable -> arrow::Result<ImportResult> {
-    options.append.cancelled = [call] { return call->cancelled(); };
-    ARROW_ASSIGN_OR_RAISE(auto files, ExpandFiles(paths, options.read.format));
+  return options;
+}
+
+nb::dict ImportIntoTable(const TableObject& self, const std::vector<std::string>& paths,
+                         const nb::dict& given, nb::handle progress,
+                         const std::shared_ptr<CancelToken>& token) {
+  const auto work = [table = self.core()](const std::vector<std::string>& files,
+                                          const ImportOptions& options) {
     return ImportFiles(*table, files, options);
   };
-  return ToDict(RunCall<ImportResult>(call, std::move(work)));
+  return RunImport(paths, given, progress, token, work);
 }
 
 nb::object Latest(const TableObject& self, const std::shared_ptr<CancelToken>& token) {
@@ -308,6 +299,29 @@ nb::dict Maintain(const TableObject& self, bool expire, const std::shared_ptr<Ca
 
 }  // namespace
 
+nb::dict RunImport(const std::vector<std::string>& paths, const nb::dict& given,
+                   nb::handle progress_callback, const std::shared_ptr<CancelToken>& token,
+                   ImportWork import) {
+  ImportOptions options = ToImportOptions(given);
+  auto progress = std::make_shared<Progress>();
+  options.progress = [progress](int64_t rows, int64_t done, int64_t total) {
+    progress->rows = rows;
+    progress->bytes_done = done;
+    progress->bytes_total = total;
+  };
+  CallOptions call;
+  call.token = token;
+  call.may_abandon = false;
+  call.tick = TickOf(progress_callback, progress);
+  auto work = [import = std::move(import), paths,
+               options](const std::shared_ptr<Call>& call) mutable -> arrow::Result<ImportResult> {
+    options.append.cancelled = [call] { return call->cancelled(); };
+    ARROW_ASSIGN_OR_RAISE(auto files, ExpandFiles(paths, options.read.format));
+    return import(files, options);
+  };
+  return ToDict(RunCall<ImportResult>(call, std::move(work)));
+}
+
 nb::object WrapTable(Table table) {
   return nb::cast(std::make_shared<TableObject>(std::move(table)));
 }
@@ -320,7 +334,7 @@ void BindTable(nb::module_& m) {
       .def("schema", [](const TableObject& self) { return ExportSchema(*self.core()->schema()); })
       .def("append", &Append, nb::arg("source"), nb::arg("options"), nb::arg("progress").none(),
            nb::arg("token") = nb::none())
-      .def("import_files", &Import, nb::arg("paths"), nb::arg("options"),
+      .def("import_files", &ImportIntoTable, nb::arg("paths"), nb::arg("options"),
            nb::arg("progress").none(), nb::arg("token") = nb::none())
       .def("maintain", &Maintain, nb::arg("expire"), nb::arg("token") = nb::none())
       .def("latest", &Latest, nb::arg("token") = nb::none())
@@ -331,9 +345,8 @@ void BindTable(nb::module_& m) {
       .def("set_properties", &SetProperties, nb::arg("properties"))
       .def("rollback", &Rollback, nb::arg("snapshot_id"))
       .def("duckdb_sql", [](const TableObject& self) { return self.core()->DuckDbSql(); });
-  m.def("infer_schema", [](const std::string& path, const std::string& format) {
-    ReadFilesOptions options;
-    options.format = ToFormat(format);
+  m.def("infer_schema", [](const std::string& path, const nb::dict& given) {
+    const ReadFilesOptions options = ToImportOptions(given).read;
     return ExportSchema(*RunCall<SchemaPtr>(
         {}, [path, options](const std::shared_ptr<Call>&) { return InferSchema(path, options); }));
   });

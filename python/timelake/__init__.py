@@ -52,7 +52,7 @@ from ._errors import (
     TimelakeError,
     UnsupportedError,
 )
-from ._lake import Lake, Session, settings
+from ._lake import Lake, Session, infer_schema, settings
 from ._native import core as _core_module
 from ._result import Result
 from ._table import Table
@@ -106,6 +106,7 @@ __all__ = [
     "UnsupportedError",
     "__version__",
     "attach",
+    "infer_schema",
     "settings",
 ]
 

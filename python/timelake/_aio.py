@@ -11,7 +11,7 @@ from ._data import StreamHolder, import_batch, to_params
 from ._lake import Lake
 from ._native import core
 from ._result import Result
-from ._table import Table, _append_options
+from ._table import Table, append_options, read_options
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
@@ -211,11 +211,8 @@ class AsyncTable:
     ) -> ImportReport:
         """As :meth:`Table.import_files`."""
         options = {
-            **_append_options(batch_id, properties, on_future, settings),
-            "format": format,
-            "null_values": None if null_values is None else list(null_values),
-            "delimiter": delimiter or "",
-            "rows_per_commit": rows_per_commit,
+            **append_options(batch_id, properties, on_future, settings),
+            **read_options(format, null_values, delimiter, rows_per_commit),
         }
         table = self._table
         return await self._runner.stoppable(
@@ -348,6 +345,23 @@ class AsyncLake:
             if_not_exists=if_not_exists,
         )
         return AsyncTable(table, self._runner)
+
+    async def import_files(
+        self,
+        name: str,
+        paths: StrPath | Iterable[StrPath],
+        time_column: str | None = None,
+        series_key: Sequence[str] | None = None,
+        chunk: str | None = None,
+        **options: Any,
+    ) -> ImportReport:
+        """As :meth:`Lake.import_files`."""
+        lake = self._lake
+        return await self._runner.stoppable(
+            lambda token: lake._import(
+                name, paths, time_column, series_key, chunk, token=token, **options
+            )
+        )
 
     async def table(self, name: str) -> AsyncTable:
         """As :meth:`Lake.table`."""

@@ -5,19 +5,21 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from . import _data
+from . import _data, _progress
 from ._native import core
 from ._result import Result
-from ._table import Table
+from ._table import Table, append_options, read_options
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from types import TracebackType
 
-    from . import _core
-    from ._types import Params, SchemaInput, SettingInfo, StrPath
+    import pyarrow as pa
 
-__all__ = ["Lake", "Session", "settings"]
+    from . import _core
+    from ._types import ImportReport, Params, ProgressOption, SchemaInput, SettingInfo, StrPath
+
+__all__ = ["Lake", "Session", "infer_schema", "settings"]
 
 
 class Lake:
@@ -108,18 +110,91 @@ class Lake:
             ...                   time_column="time", series_key=["pump"], chunk="month")
             <timelake.Table 'plant.pumps' at file://.../warehouse/plant/pumps, version 1>
         """
-        keys = [series_key] if isinstance(series_key, str) else list(series_key or ())
-        options = {
-            "time_column": time_column or "",
-            "series_key": keys,
-            "chunk": chunk or "day",
-            "retention": retention or "",
-            "dedup": dedup,
-            "ingest_time": bool(ingest_time),
-            "properties": _data.text_map(properties, "properties"),
-            "if_not_exists": if_not_exists,
-        }
+        options = _table_options(
+            time_column, series_key, chunk, retention, dedup, ingest_time, properties, if_not_exists
+        )
         return Table(self, self._core.create_table(name, _data.to_schema(schema), options))
+
+    def import_files(
+        self,
+        name: str,
+        paths: StrPath | Iterable[StrPath],
+        time_column: str | None = None,
+        series_key: Sequence[str] | None = None,
+        chunk: str | None = None,
+        **options: Any,
+    ) -> ImportReport:
+        """Creates a table with the columns of the first file, then appends all files.
+
+        Types of text files are inferred from the whole first file. An import that fails before its
+        first commit leaves no table.
+
+        Args:
+            name: As for :meth:`create_table`.
+            paths: As for :meth:`Table.import_files`.
+            time_column: As for :meth:`create_table`.
+            series_key: As for :meth:`create_table`.
+            chunk: As for :meth:`create_table`.
+            **options: All others of :meth:`create_table` and :meth:`Table.import_files`;
+                `properties` are those of the table.
+
+        Returns:
+            An :class:`ImportReport` (a dict).
+
+        Raises:
+            AlreadyExistsError: The table exists; with ``if_not_exists=True`` files are appended.
+            InvalidArgumentError: A value does not fit; the message names file, line and column.
+            NotFoundError: A path matches nothing.
+
+        Example:
+            >>> with open("new.csv", "w") as file:
+            ...     _ = file.write("time,pump,flow\\n2026-01-04T00:00:00Z,p1,8.5\\n")
+            >>> lake.import_files("pumps", "new.csv", "time", ["pump"], chunk="month")["rows"]
+            1
+            >>> lake.latest("pumps").to_pylist()[0]["flow"]
+            8.5
+        """
+        return self._import(name, paths, time_column, series_key, chunk, **options)
+
+    def _import(
+        self,
+        name: str,
+        paths: StrPath | Iterable[StrPath],
+        time_column: str | None = None,
+        series_key: Sequence[str] | None = None,
+        chunk: str | None = None,
+        retention: str | None = None,
+        dedup: bool | None = None,
+        ingest_time: bool | None = None,
+        properties: Mapping[str, Any] | None = None,
+        *,
+        if_not_exists: bool = False,
+        format: str = "auto",
+        null_values: Sequence[str] | None = None,
+        delimiter: str | None = None,
+        batch_id: str | None = None,
+        rows_per_commit: int = 10_000_000,
+        on_future: str | None = None,
+        settings: Mapping[str, Any] | None = None,
+        progress: ProgressOption = None,
+        token: _core.CancelToken | None = None,
+    ) -> ImportReport:
+        options = {
+            **append_options(batch_id, None, on_future, settings),
+            **read_options(format, null_values, delimiter, rows_per_commit),
+            **_table_options(
+                time_column,
+                series_key,
+                chunk,
+                retention,
+                dedup,
+                ingest_time,
+                properties,
+                if_not_exists,
+            ),
+        }
+        with _progress.reporting(progress, None, by_bytes=True) as tick:
+            return self._core.import_files(name, _data.file_paths(paths), options, tick, token)
 
     def table(self, name: str) -> Table:
         """Opens a table.
@@ -321,6 +396,61 @@ class Session:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+
+def _table_options(
+    time_column: str | None,
+    series_key: Sequence[str] | None,
+    chunk: str | None,
+    retention: str | None,
+    dedup: bool | None,
+    ingest_time: bool | None,
+    properties: Mapping[str, Any] | None,
+    if_not_exists: bool,
+) -> dict[str, Any]:
+    return {
+        "time_column": time_column or "",
+        "series_key": [series_key] if isinstance(series_key, str) else list(series_key or ()),
+        "chunk": chunk or "day",
+        "retention": retention or "",
+        "dedup": dedup,
+        "ingest_time": bool(ingest_time),
+        "properties": _data.text_map(properties, "properties"),
+        "if_not_exists": if_not_exists,
+    }
+
+
+def infer_schema(
+    path: StrPath,
+    *,
+    format: str = "auto",
+    null_values: Sequence[str] | None = None,
+    delimiter: str | None = None,
+) -> pa.Schema:
+    """The columns of a file, as :meth:`Lake.create_table` takes them.
+
+    Types of text files are inferred from the whole file: never one that would lose a value.
+
+    Args:
+        path: A Parquet, CSV or TSV file (also ``.gz``).
+        format: As for :meth:`Table.import_files`.
+        null_values: As for :meth:`Table.import_files`.
+        delimiter: As for :meth:`Table.import_files`.
+
+    Example:
+        >>> with open("rows.csv", "w") as file:
+        ...     _ = file.write("time,n\\n2026-01-04T00:00:00Z,1\\n")
+        >>> timelake.infer_schema("rows.csv").field("n").type
+        DataType(int64)
+    """
+    import pyarrow as pa
+
+    options = {
+        **append_options(None, None, None, None),
+        **read_options(format, null_values, delimiter, 0),
+    }
+    (name,) = _data.file_paths(path)
+    return pa.schema(_data.SchemaHolder(core.infer_schema(name, options)))
 
 
 def settings() -> list[SettingInfo]:

@@ -148,7 +148,7 @@ class Table:
         progress: ProgressOption,
         token: _core.CancelToken | None,
     ) -> AppendReport:
-        options = _append_options(batch_id, properties, on_future, settings)
+        options = append_options(batch_id, properties, on_future, settings)
         total = _data.row_count(data) if progress else None
         source = _data.to_source(data, lambda: self.schema)
         with _progress.reporting(progress, total, by_bytes=False) as tick:
@@ -204,18 +204,11 @@ class Table:
             >>> table.import_files("more.csv")["rows"]
             1
         """
-        return self._import(
-            paths,
-            {
-                **_append_options(batch_id, properties, on_future, settings),
-                "format": format,
-                "null_values": None if null_values is None else list(null_values),
-                "delimiter": delimiter or "",
-                "rows_per_commit": rows_per_commit,
-            },
-            progress,
-            None,
-        )
+        options = {
+            **append_options(batch_id, properties, on_future, settings),
+            **read_options(format, null_values, delimiter, rows_per_commit),
+        }
+        return self._import(paths, options, progress, None)
 
     def _import(
         self,
@@ -427,7 +420,7 @@ class Table:
         return self._core.duckdb_sql()
 
 
-def _append_options(
+def append_options(
     batch_id: str | None,
     properties: Mapping[str, Any] | None,
     on_future: str | None,
@@ -438,4 +431,15 @@ def _append_options(
         "properties": _data.text_map(properties, "properties"),
         "on_future": on_future,
         "settings": _data.text_map(settings, "settings"),
+    }
+
+
+def read_options(
+    format: str, null_values: Sequence[str] | None, delimiter: str | None, rows_per_commit: int
+) -> dict[str, Any]:
+    return {
+        "format": format,
+        "null_values": None if null_values is None else list(null_values),
+        "delimiter": delimiter or "",
+        "rows_per_commit": rows_per_commit,
     }

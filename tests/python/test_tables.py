@@ -298,6 +298,40 @@ def test_import_files(lake, empty, tmp_path):
         empty.import_files(tmp_path / "one.csv", format="json")
 
 
+def test_import_into_a_new_table(timelake, lake, tmp_path):
+    (tmp_path / "one.csv").write_text("time,device,v\n2026-01-03T00:00:00Z,a,1.5\n")
+    (tmp_path / "bad.csv").write_text("time,device,v\n2026-01-03T00:00:00Z,a,oops\n")
+    with pytest.raises(ValueError, match="oops"):
+        lake.import_files(
+            "t", [tmp_path / "one.csv", tmp_path / "bad.csv"], "time", rows_per_commit=10
+        )
+    assert lake.tables() == []
+    report = lake.import_files(
+        "t",
+        tmp_path / "one.csv",
+        "time",
+        ["device"],
+        "month",
+        dedup=False,
+        properties={"max-future": "2h"},
+    )
+    assert report["rows"] == 1 and lake.table("t").info()["chunk"] == "month"
+    assert lake.table("t").info()["properties"]["timelake.max-future"] == "2h"
+    with pytest.raises(FileExistsError):
+        lake.import_files("t", tmp_path / "one.csv", "time")
+    assert (
+        lake.import_files(
+            "t", tmp_path / "one.csv", "time", ["device"], "month", if_not_exists=True
+        )["rows"]
+        == 1
+    )
+    with pytest.raises(TypeError, match="nonsense"):
+        lake.import_files("u", tmp_path / "one.csv", nonsense=1)
+    schema = timelake.infer_schema(tmp_path / "one.csv")
+    assert schema.names == ["time", "device", "v"] and schema.field("v").type == pa.float64()
+    assert lake.create_table("v", schema, time_column="time").schema.names == schema.names
+
+
 def test_progress(empty, tmp_path):
     seen = []
     empty.append(ROWS, progress=seen.append)
