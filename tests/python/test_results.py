@@ -75,6 +75,18 @@ def test_a_stream_is_read_once(lake, n):
         len(result)
 
 
+def test_no_copy_on_the_way_out(lake):
+    """The engine's buffers become the table's: Arrow allocates nothing for 64 MB of rows."""
+    query = "SELECT i, i * 2 AS j FROM range(4000000) r(i)"
+    before = pa.total_allocated_bytes()
+    table = lake.sql(query).fetch_all()
+    assert table.nbytes >= 64_000_000
+    assert pa.total_allocated_bytes() - before < 1_000_000
+    before = pa.total_allocated_bytes()
+    other = pa.table(lake.sql(query))
+    assert other.num_rows == table.num_rows and pa.total_allocated_bytes() - before < 1_000_000
+
+
 def test_looking_at_the_schema_reads_nothing(lake):
     result = large(lake)
     reader = pa.RecordBatchReader.from_stream(result)
