@@ -124,6 +124,7 @@ Result<std::shared_ptr<const FileDeletes>> FileDeletes::Load(const table::Env& e
                                                              const iceberg::Schema& schema,
                                                              const ScanFile& file) {
   auto deletes = std::make_shared<FileDeletes>();
+  if (file.superseded) deletes->positions_ = *file.superseded;
   TL_RETURN_NOT_OK(deletes->AddPositions(env, file));
   for (const auto& one : file.equality_deletes) {
     TL_RETURN_NOT_OK(deletes->AddEquality(env, metadata, schema, *one));
@@ -189,6 +190,12 @@ Status FileDeletes::AddEquality(const table::Env& env, const iceberg::TableMetad
   return Status::OK();
 }
 
+bool FileDeletes::MayTouch(int64_t first, int64_t end) const {
+  if (!equalities_.empty()) return true;
+  const auto next = std::lower_bound(positions_.begin(), positions_.end(), first);
+  return next != positions_.end() && *next < end;
+}
+
 Status FileDeletes::Remove(int64_t first, const arrow::ArrayVector& arrays,
                            std::vector<uint32_t>* rows) const {
   std::vector<RowKeys> keys;
@@ -198,11 +205,13 @@ Status FileDeletes::Remove(int64_t first, const arrow::ArrayVector& arrays,
     TL_ASSIGN_OR_RAISE(RowKeys of_rows, RowKeys::Make(compared));
     keys.push_back(std::move(of_rows));
   }
-  auto next = positions_.begin();
+  auto next = rows->empty()
+                  ? positions_.end()
+                  : std::lower_bound(positions_.begin(), positions_.end(), first + rows->front());
   std::string key;
   const auto deleted = [&](size_t i) {
     const int64_t position = first + (*rows)[i];
-    next = std::lower_bound(next, positions_.end(), position);
+    while (next != positions_.end() && *next < position) ++next;
     if (next != positions_.end() && *next == position) return true;
     for (size_t e = 0; e < equalities_.size(); ++e) {
       keys[e].Get(static_cast<int64_t>(i), &key);

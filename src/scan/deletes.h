@@ -13,8 +13,8 @@
 
 namespace timelake::scan {
 
-// The rows of one data file that its delete files delete. Immutable, so shared by the file's
-// morsels; what was read from delete files is cached.
+// The rows of one data file that its delete files delete, or that a later write superseded.
+// Immutable, so shared by the file's morsels; what was read from delete files is cached.
 class FileDeletes {
  public:
   // kUnsupported naming the file for delete files other than Parquet, and for equality
@@ -28,6 +28,9 @@ class FileDeletes {
 
   // Columns that equality deletes compare, each once.
   const std::vector<iceberg::Field>& columns() const { return columns_; }
+
+  // Whether one of the file's rows [first, end) may be deleted.
+  bool MayTouch(int64_t first, int64_t end) const;
 
   // Takes the deleted ones out of `rows`: ascending row numbers, counted from the file's row
   // `first`. `arrays` are columns() of just these rows.

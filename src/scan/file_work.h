@@ -47,10 +47,11 @@ Result<std::shared_ptr<FileWork>> OpenFile(const table::Env& env,
 Result<std::vector<Morsel>> Split(const std::shared_ptr<const FileWork>& file,
                                   const ScanRequest& request, Counters* counters);
 
-// Reads a morsel's rows that are not deleted and pass the request's filters.
-Result<std::shared_ptr<arrow::RecordBatchReader>> ReadMorsel(const table::Env& env, Morsel morsel,
-                                                             const ScanRequest& request,
-                                                             std::shared_ptr<Counters> counters,
-                                                             RowFilter* filter);
+// Reads a morsel's rows that are not deleted and pass the request's filters. `positions`, if given,
+// get the place in the file of each row of the batch read last.
+Result<std::shared_ptr<arrow::RecordBatchReader>> ReadMorsel(
+    const table::Env& env, Morsel morsel, const ScanRequest& request,
+    std::shared_ptr<Counters> counters, RowFilter* filter,
+    std::vector<int64_t>* positions = nullptr);
 
 }  // namespace timelake::scan

@@ -82,13 +82,15 @@ Result<ArrayPtr> Take(const ArrayPtr& array, const std::vector<uint32_t>& positi
 class MorselReader : public arrow::RecordBatchReader {
  public:
   MorselReader(const table::Env& env, Morsel morsel, const ScanRequest& request,
-               std::shared_ptr<Counters> counters, RowFilter* filter)
+               std::shared_ptr<Counters> counters, RowFilter* filter,
+               std::vector<int64_t>* positions)
       : env_(env),
         morsel_(std::move(morsel)),
         file_(*morsel_.file),
         request_(request),
         counters_(std::move(counters)),
         filter_(filter),
+        positions_(positions),
         streams_(file_.columns().size()) {
     MakeSteps();
   }
@@ -108,6 +110,7 @@ class MorselReader : public arrow::RecordBatchReader {
     *out = next_ == 0 && batch_->num_rows() <= request_.batch_rows
                ? batch_
                : batch_->Slice(next_, request_.batch_rows);
+    if (positions_) NotePositions((*out)->num_rows());
     next_ += (*out)->num_rows();
     counters_->rows_passed += (*out)->num_rows();
     return Status::OK();
@@ -136,6 +139,7 @@ class MorselReader : public arrow::RecordBatchReader {
     if (rows.empty()) return Status::OK();
     arrow::FieldVector fields;
     arrow::ArrayVector arrays;
+    if (positions_) SpellOut(rows);
     const int64_t count = all_ ? table::CountRows(rows) : static_cast<int64_t>(kept_.size());
     for (const size_t column : file_.output) {
       TL_ASSIGN_OR_RAISE(auto array, Column(column, rows));
@@ -145,6 +149,14 @@ class MorselReader : public arrow::RecordBatchReader {
     }
     batch_ = arrow::RecordBatch::Make(arrow::schema(std::move(fields)), count, std::move(arrays));
     return Status::OK();
+  }
+
+  void NotePositions(int64_t rows) {
+    const int64_t offset = file_.reader->row_group_offset(morsel_.row_group);
+    positions_->clear();
+    for (int64_t i = next_; i < next_ + rows; ++i) {
+      positions_->push_back(offset + kept_[static_cast<size_t>(i)]);
+    }
   }
 
   Status Decode(size_t column, const RowRanges& rows) {
@@ -227,14 +239,17 @@ class MorselReader : public arrow::RecordBatchReader {
 
   Status ApplyDeletes(RowRanges* rows) {
     if (file_.deletes->empty() || rows->empty()) return Status::OK();
+    const int64_t offset = file_.reader->row_group_offset(morsel_.row_group);
+    if (!file_.deletes->MayTouch(offset + rows->front().begin, offset + rows->back().end)) {
+      return Status::OK();
+    }
     SpellOut(*rows);
     arrow::ArrayVector arrays;
     for (const size_t column : file_.delete_columns) {
       TL_ASSIGN_OR_RAISE(auto array, Column(column, *rows));
       arrays.push_back(std::move(array));
     }
-    TL_RETURN_NOT_OK(
-        file_.deletes->Remove(file_.reader->row_group_offset(morsel_.row_group), arrays, &kept_));
+    TL_RETURN_NOT_OK(file_.deletes->Remove(offset, arrays, &kept_));
     *rows = Around(kept_);
     return Status::OK();
   }
@@ -245,6 +260,7 @@ class MorselReader : public arrow::RecordBatchReader {
   const ScanRequest& request_;
   const std::shared_ptr<Counters> counters_;
   RowFilter* const filter_;
+  std::vector<int64_t>* const positions_;
   std::vector<std::unique_ptr<ColumnStream>> streams_;
   std::vector<RowRanges> steps_;
   size_t step_ = 0;
@@ -261,10 +277,11 @@ class MorselReader : public arrow::RecordBatchReader {
 Result<std::shared_ptr<arrow::RecordBatchReader>> ReadMorsel(const table::Env& env, Morsel morsel,
                                                              const ScanRequest& request,
                                                              std::shared_ptr<Counters> counters,
-                                                             RowFilter* filter) {
+                                                             RowFilter* filter,
+                                                             std::vector<int64_t>* positions) {
   if (!request.filters.empty() && !filter) return InternalError("a scan with filters needs them");
   return std::make_shared<MorselReader>(env, std::move(morsel), request, std::move(counters),
-                                        filter);
+                                        filter, positions);
 }
 
 }  // namespace timelake::scan

@@ -25,6 +25,8 @@ struct ScanFile {
   // Delete files that apply to it (specification, "Scan Planning": sequence numbers, partitions).
   std::vector<std::shared_ptr<const iceberg::DataFile>> position_deletes;
   std::vector<std::shared_ptr<const iceberg::DataFile>> equality_deletes;
+  // Positions of rows that a later write replaced, ascending; null: none (see superseded.h).
+  std::shared_ptr<const std::vector<int64_t>> superseded;
 };
 
 // What a scan looked at, left out and read. "total" counts what was left when the step before had
@@ -38,6 +40,7 @@ struct Counters {
   Count rows_total{0};                  // of the row groups that are read
   Count rows_read{0};                   // left by the page index, before filters and deletes
   Count rows_passed{0};                 // handed out
+  Count rows_superseded{0};             // known in the files of the plan
   Count bytes_read{0};                  // compressed
   Count values_decoded{0};
 };

@@ -275,6 +275,9 @@ duckdb::InsertionOrderPreservingMap<duckdb::string> ExplainAnalyze(
   result["Pages"] = read(counters->pages_read, counters->pages_total);
   result["Rows"] = fmt::format("{}, {} passed", read(counters->rows_read, counters->rows_total),
                                counters->rows_passed.load());
+  if (counters->rows_superseded > 0) {
+    result["Superseded"] = std::to_string(counters->rows_superseded.load());
+  }
   result["Bytes Read"] = std::to_string(counters->bytes_read.load());
   result["Values Decoded"] = std::to_string(counters->values_decoded.load());
   return result;

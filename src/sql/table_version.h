@@ -9,8 +9,10 @@
 #include "base/error.h"
 #include "iceberg/metadata.h"
 #include "scan/scan.h"
+#include "table/contract.h"
 #include "table/env.h"
 #include "table/handle.h"
+#include "table/settings.h"
 
 namespace timelake::sql {
 
@@ -29,12 +31,16 @@ struct TableVersion {
   const iceberg::Schema* schema = nullptr;      // of the rows as seen; inside `metadata`
   const iceberg::Snapshot* snapshot = nullptr;  // null: an empty table
   table::Env env;
-  OpenScan open;  // tests give one that needs no files
+  table::Contract contract;
+  bool dedup = false;  // rows that were replaced are left out of scans
+  OpenScan open;       // tests give one that needs no files
 };
 
-// The current snapshot of a version that a handle has seen.
-std::shared_ptr<const TableVersion> CurrentVersion(const table::Handle& handle,
-                                                   const table::Version& version);
+// The current snapshot of a version that a handle has seen. kUnsupported for a table of a newer
+// format.
+Result<std::shared_ptr<const TableVersion>> CurrentVersion(const table::Handle& handle,
+                                                           const table::Version& version,
+                                                           const table::SettingMap& session);
 
 // Rows that the snapshot's summary declares; 0 if it does not say.
 int64_t DeclaredRows(const TableVersion& table);

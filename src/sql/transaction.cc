@@ -11,7 +11,6 @@
 #include "base/text.h"
 #include "sql/error.h"
 #include "sql/schema_entry.h"
-#include "table/contract.h"
 
 namespace timelake::sql {
 
@@ -36,9 +35,7 @@ Result<std::shared_ptr<const TableVersion>> LoadOne(table::Catalog& catalog,
   TL_ASSIGN_OR_RAISE(const auto handle, catalog.Open(name));
   const table::Version version = handle->known();
   if (!version) return NotFound("table {} does not exist", name.full());
-  // A table of a newer format is refused, as when it is opened by name.
-  TL_RETURN_NOT_OK(WithContext(table::ReadContract(*version.metadata).status(), name.full()));
-  return CurrentVersion(*handle, version);
+  return CurrentVersion(*handle, version, catalog.session_settings());
 }
 
 }  // namespace

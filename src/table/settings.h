@@ -86,6 +86,7 @@ struct Settings {
   int64_t previous_versions_max = 0;  // write.metadata.previous-versions-max
   int64_t manifest_target_bytes = 0;  // commit.manifest.target-size-bytes
   bool shared = false;                // timelake.shared
+  std::optional<bool> read_dedup;     // none: as dedup
   std::vector<std::string> warnings;
 };
 

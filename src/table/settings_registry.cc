@@ -63,6 +63,12 @@ const std::vector<SettingDef>& Rows() {
       {"write.format.default", "parquet", kAtTable, kChoice, 0, 0, "parquet",
        "Format of data files.", "write.format.default"},
 
+      // Queries.
+      {"read-dedup", "", kAtTable | kAtSession, kBool, 0, 0, "",
+       "Queries leave out rows that a later write of the same series and time has replaced. "
+       "Without a value: as dedup.",
+       "timelake.read-dedup"},
+
       // Appends and commits.
       {"max-future", "1d", kLayout, kDuration, kMicrosPerMilli, kThousandYears, "off",
        "Rows later than now plus this are refused or skipped.", "timelake.max-future"},
@@ -117,11 +123,23 @@ const std::vector<SettingDef>& Rows() {
 
 // The peer's, up to its 0.7.0.
 constexpr std::string_view kElsewhere[] = {
-    "auto-maintain",      "compact-cold-after",      "compact-min-files",   "filter-pushdown",
-    "head-format",        "head-inline-bytes",       "in-list-pruning",     "newest-first",
-    "read-dedup",         "rollup-aggregates",       "read-dedup-strategy", "rollup-bucket",
-    "rollup-routing",     "rollup-refresh-interval", "rollup-source",       "rollups",
-    "time-weighted-mean", "version-check-interval",
+    "auto-maintain",
+    "compact-cold-after",
+    "compact-min-files",
+    "filter-pushdown",
+    "head-format",
+    "head-inline-bytes",
+    "in-list-pruning",
+    "newest-first",
+    "rollup-aggregates",
+    "read-dedup-strategy",
+    "rollup-bucket",
+    "rollup-routing",
+    "rollup-refresh-interval",
+    "rollup-source",
+    "rollups",
+    "time-weighted-mean",
+    "version-check-interval",
 };
 
 }  // namespace

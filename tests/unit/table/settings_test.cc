@@ -80,6 +80,7 @@ const ValueCase kValues[] = {
      {"", "99", "23", "-1", "max"},
      "1 .. 22 with zstd, 1 .. 9 with gzip, 0 .. 11 with brotli"},
     {"write.format.default", kAtTable, {"parquet"}, {"", "orc", "avro", "Parquet"}, "parquet"},
+    {"read-dedup", kAtTable | kAtSession, {"true", "false"}, {"", "yes", "1"}, "true or false"},
     {"max-future",
      kLayout,
      {"1d", "10y", "1ms", "off"},
@@ -242,16 +243,16 @@ TEST(Settings, OthersProperties) {
 }
 
 TEST(Settings, ThePeersSettingsAreKnownButNotTaken) {
-  for (const char* name : {"read-dedup", "auto_maintain", "timelake.rollup-routing", "head-format",
+  for (const char* name : {"auto_maintain", "timelake.rollup-routing", "head-format",
                            "version-check-interval", "rollups"}) {
     for (SettingLevel level : kLevels) {
       EXPECT_THAT(ErrorOf(CheckSetting(name, "true", level)),
                   HasSubstr("is not one that this version of Timelake has"));
     }
   }
-  EXPECT_EQ(CheckUnset("read_dedup").ValueOrDie(), "timelake.read-dedup");
+  EXPECT_EQ(CheckUnset("auto_maintain").ValueOrDie(), "timelake.auto-maintain");
   // Stored ones are nobody's mistake.
-  const Settings settings = ResolveSettings({{"timelake.read-dedup", "x"},
+  const Settings settings = ResolveSettings({{"timelake.auto-maintain", "x"},
                                              {"timelake.from-the-future", "1"},
                                              {"timelake.format-version", "0.3.0"}})
                                 .ValueOrDie();

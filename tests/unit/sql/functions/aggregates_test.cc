@@ -34,9 +34,11 @@ class Aggregates : public ::testing::Test {
     // A third of the groups has few readings, some none.
     Run(fmt::format("SELECT setseed({})", static_cast<double>(Seed() % 1000003) / 1000003));
     Run("CREATE TABLE points AS SELECT "
-        "CASE WHEN random() < 0.01 THEN 100 + (random() * 40)::INT ELSE (random() * 20)::INT END g, "
+        "CASE WHEN random() < 0.01 THEN 100 + (random() * 40)::INT ELSE (random() * 20)::INT END "
+        "g, "
         "CASE WHEN random() < 0.02 THEN NULL WHEN random() < 0.01 THEN 'infinity'::TIMESTAMP "
-        "  ELSE TIMESTAMP '1969-12-31 23:50:00' + INTERVAL 1 SECOND * (random() * 4000)::INT END t, "
+        "  ELSE TIMESTAMP '1969-12-31 23:50:00' + INTERVAL 1 SECOND * (random() * 4000)::INT END "
+        "t, "
         "CASE WHEN random() < 0.05 THEN NULL WHEN random() < 0.001 THEN 'nan'::DOUBLE "
         "  ELSE round(random() * 100 - 30, (random() * 3)::INT) END v, "
         "CASE WHEN random() < 0.05 THEN NULL ELSE (random() * 1000)::BIGINT END n, "
@@ -132,8 +134,8 @@ TEST_F(Aggregates, M4) {
         order);
   };
   const auto plain = fmt::format(
-      "SELECT g, list({{'time': t, 'value': v}} ORDER BY t, v) FROM ({} UNION {} UNION {} UNION {}) "
-      "GROUP BY g",
+      "SELECT g, list({{'time': t, 'value': v}} ORDER BY t, v) FROM ({} UNION {} UNION {} UNION {}"
+      ") GROUP BY g",
       extreme("t, v"), extreme("t DESC, v DESC"), extreme("v, t"), extreme("v DESC, t"));
   ExpectAggregate("m4(t, v)", plain);
   ExpectSame(
@@ -155,7 +157,8 @@ TEST_F(Aggregates, Histogram) {
 
 // A window gives what the aggregate gives for the rows of the frame.
 TEST_F(Aggregates, AsWindows) {
-  Run("CREATE TABLE numbered AS SELECT *, row_number() OVER (PARTITION BY g ORDER BY t, v, n, s) r, "
+  Run("CREATE TABLE numbered AS SELECT *, row_number() OVER (PARTITION BY g ORDER BY t, v, n, s) "
+      "r, "
       "g * 100000 + r AS id FROM points WHERE g < 3");
   for (const char* aggregate :
        {"last_by(v, t)", "first_by(s, t)", "last_by(s, t)", "time_weighted_mean(t, v)",

@@ -1,0 +1,140 @@
+#include "scan/series_rows.h"
+
+#include <algorithm>
+#include <memory>
+
+#include <arrow/array.h>
+
+#include "scan/file_work.h"
+#include "scan/row_key.h"
+
+namespace timelake::scan {
+namespace {
+
+bool IsDictionary(const arrow::Array& array) { return array.type_id() == arrow::Type::DICTIONARY; }
+
+ScanRequest RequestFor(const iceberg::TableMetadata& metadata, const DedupKey& key, int64_t first,
+                       int64_t last) {
+  ScanRequest request;
+  request.schema = *iceberg::CurrentSchema(metadata);
+  request.keep_dictionaries = true;
+  request.field_ids = key.key_ids;
+  request.field_ids.push_back(key.time_id);
+  if (key.ingest_time_id) request.field_ids.push_back(*key.ingest_time_id);
+  request.predicate.all_of = {{key.time_id, Op::kGe, {iceberg::Value(first)}},
+                              {key.time_id, Op::kLe, {iceberg::Value(last)}}};
+  return request;
+}
+
+// Collects the rows of one morsel after the other.
+class Collector {
+ public:
+  Collector(const DedupKey& key, int64_t first, int64_t last, bool add, SeriesIds* ids)
+      : key_(key), first_(first), last_(last), add_(add), ids_(ids) {}
+
+  Status Add(const arrow::ArrayVector& columns, const std::vector<int64_t>& positions) {
+    const size_t keys = key_.key_ids.size();
+    const auto count = static_cast<int64_t>(positions.size());
+    std::vector<int32_t> series;
+    TL_RETURN_NOT_OK(ids_->Of({columns.begin(), columns.begin() + static_cast<int64_t>(keys)},
+                              count, add_, &series));
+    const auto& times = static_cast<const arrow::TimestampArray&>(*columns[keys]);
+    const arrow::TimestampArray* ingests =
+        key_.ingest_time_id ? static_cast<const arrow::TimestampArray*>(columns[keys + 1].get())
+                            : nullptr;
+    for (int64_t i = 0; i < count; ++i) {
+      const auto at = static_cast<size_t>(i);
+      if (series[at] == SeriesIds::kUnknown || times.IsNull(i)) continue;
+      if (times.Value(i) < first_ || times.Value(i) > last_) continue;
+      SeriesRow row{.series = series[at], .time = times.Value(i)};
+      if (ingests && ingests->IsValid(i)) row.ingest = ingests->Value(i);
+      row.position = positions[at];
+      rows_.push_back(row);
+    }
+    return Status::OK();
+  }
+
+  std::vector<SeriesRow> Take() { return std::move(rows_); }
+
+ private:
+  const DedupKey& key_;
+  const int64_t first_, last_;
+  const bool add_;
+  SeriesIds* const ids_;
+  std::vector<SeriesRow> rows_;
+};
+
+}  // namespace
+
+int32_t SeriesIds::Id(const std::string& key, bool add) {
+  if (const auto found = ids_.find(key); found != ids_.end()) return found->second;
+  if (!add) return kUnknown;
+  const auto next = static_cast<int32_t>(ids_.size());
+  ids_.emplace(key, next);
+  return next;
+}
+
+Status SeriesIds::Of(const arrow::ArrayVector& columns, int64_t rows, bool add,
+                     std::vector<int32_t>* ids) {
+  ids->clear();
+  ids->reserve(static_cast<size_t>(rows));
+  std::string key;
+  if (columns.size() == 1 && IsDictionary(*columns[0])) {
+    // Each entry is looked up once.
+    const auto& coded = static_cast<const arrow::DictionaryArray&>(*columns[0]);
+    TL_ASSIGN_OR_RAISE(const RowKeys keys, RowKeys::Make(columns));
+    constexpr int32_t kNotYet = -2;
+    std::vector<int32_t> by_code(static_cast<size_t>(coded.dictionary()->length()), kNotYet);
+    int32_t of_null = kNotYet;
+    for (int64_t i = 0; i < rows; ++i) {
+      int32_t& id =
+          coded.IsNull(i) ? of_null : by_code[static_cast<size_t>(coded.GetValueIndex(i))];
+      if (id == kNotYet) {
+        keys.Get(i, &key);
+        id = Id(key, add);
+      }
+      ids->push_back(id);
+    }
+    return Status::OK();
+  }
+  TL_ASSIGN_OR_RAISE(const RowKeys keys, RowKeys::Make(columns));
+  std::string last;
+  for (int64_t i = 0; i < rows; ++i) {
+    keys.Get(i, &key);
+    if (i > 0 && key == last) {
+      ids->push_back(ids->back());
+      continue;
+    }
+    ids->push_back(Id(key, add));
+    std::swap(key, last);
+  }
+  return Status::OK();
+}
+
+Result<std::vector<SeriesRow>> ReadSeriesRows(const table::Env& env,
+                                              const iceberg::TableMetadata& metadata,
+                                              const ScanFile& file, const DedupKey& key,
+                                              int64_t first, int64_t last, bool add,
+                                              SeriesIds* ids) {
+  const ScanRequest request = RequestFor(metadata, key, first, last);
+  auto counters = std::make_shared<Counters>();
+  ScanFile undecided = file;
+  undecided.superseded = nullptr;
+  TL_ASSIGN_OR_RAISE(const auto work, OpenFile(env, metadata, undecided, 0, request));
+  TL_ASSIGN_OR_RAISE(auto morsels, Split(work, request, counters.get()));
+  Collector collector(key, first, last, add, ids);
+  for (Morsel& morsel : morsels) {
+    std::vector<int64_t> positions;
+    TL_ASSIGN_OR_RAISE(const auto reader,
+                       ReadMorsel(env, std::move(morsel), request, counters, nullptr, &positions));
+    std::shared_ptr<arrow::RecordBatch> batch;
+    while (true) {
+      TL_RETURN_NOT_OK(reader->ReadNext(&batch));
+      if (!batch) break;
+      TL_RETURN_NOT_OK(collector.Add(batch->columns(), positions));
+    }
+  }
+  return collector.Take();
+}
+
+}  // namespace timelake::scan

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "scan/scan.h"
+#include "scan/superseded.h"
+
+namespace timelake::scan {
+
+// A row by what orders it among its like.
+struct SeriesRow {
+  int32_t series = 0;  // of SeriesIds
+  int64_t time = 0;
+  int64_t ingest = std::numeric_limits<int64_t>::min();  // also: null
+  int64_t position = 0;                                  // in the file
+};
+
+// Numbers for series keys. A key that is not there when keys may not be added is kUnknown.
+class SeriesIds {
+ public:
+  static constexpr int32_t kUnknown = -1;
+
+  // One a row; `columns` are the key's, without a column all rows are of one series.
+  Status Of(const arrow::ArrayVector& columns, int64_t rows, bool add, std::vector<int32_t>* ids);
+
+  size_t size() const { return ids_.size(); }
+
+ private:
+  int32_t Id(const std::string& key, bool add);
+
+  std::unordered_map<std::string, int32_t> ids_;
+};
+
+// Rows of `file` that are not deleted, have a time, and that no test rules out for sure by the page
+// index; times outside of [first, last] are left out. With `add` their keys get numbers, else rows
+// of unknown keys are left out. In the order of the file.
+Result<std::vector<SeriesRow>> ReadSeriesRows(const table::Env& env,
+                                              const iceberg::TableMetadata& metadata,
+                                              const ScanFile& file, const DedupKey& key,
+                                              int64_t first, int64_t last, bool add,
+                                              SeriesIds* ids);
+
+}  // namespace timelake::scan

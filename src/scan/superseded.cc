@@ -1,0 +1,299 @@
+#include "scan/superseded.h"
+
+#include <algorithm>
+#include <limits>
+#include <thread>
+#include <tuple>
+#include <utility>
+
+#include <parquet/metadata.h>
+
+#include "scan/facts.h"
+#include "scan/parallel.h"
+#include "scan/prune.h"
+#include "scan/series_rows.h"
+#include "table/data_file_reader.h"
+#include "table/meta_cache.h"
+
+namespace timelake::scan {
+namespace {
+
+using Positions = std::vector<int64_t>;  // ascending
+using PositionsPtr = std::shared_ptr<const Positions>;
+
+constexpr int64_t kMin = std::numeric_limits<int64_t>::min();
+constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
+
+// A file with the bounds of its key and times.
+struct Bounded {
+  const ScanFile* file = nullptr;
+  size_t index = 0;  // in the plan; only of files that are read
+  bool is_read = false;
+  int64_t first = kMin, last = kMax;  // times
+  std::vector<ColumnFacts> keys;
+};
+
+bool KeysMeet(const Bounded& a, const Bounded& b, const std::vector<const iceberg::Field*>& keys) {
+  for (size_t i = 0; i < keys.size(); ++i) {
+    const ColumnFacts& x = a.keys[i];
+    const ColumnFacts& y = b.keys[i];
+    if (x.may_be_null && y.may_be_null) continue;
+    const auto below = [&](const ColumnFacts& low, const ColumnFacts& high) {
+      if (!low.upper || !high.lower) return false;
+      return NoRowPasses({keys[i]->id, Op::kGe, {*high.lower}}, keys[i]->type, low);
+    };
+    if (below(x, y) || below(y, x)) return false;
+  }
+  return true;
+}
+
+// Whether rows of `a` come before those of `b` where nothing else tells.
+bool IsOlder(const ScanFile& a, const ScanFile& b) {
+  return std::tie(a.sequence_number, a.file.file_path) <
+         std::tie(b.sequence_number, b.file.file_path);
+}
+
+// Rows by series and time, of each the one that wins.
+class Winners {
+ public:
+  Winners(std::vector<SeriesRow> rows, size_t series) : rows_(std::move(rows)) {
+    const auto order = [](const SeriesRow& row) {
+      return std::tie(row.series, row.time, row.ingest, row.position);
+    };
+    const auto before = [&](const SeriesRow& a, const SeriesRow& b) { return order(a) < order(b); };
+    if (!std::is_sorted(rows_.begin(), rows_.end(), before)) {
+      std::sort(rows_.begin(), rows_.end(), before);
+    }
+    starts_.assign(series + 1, rows_.size());
+    for (size_t i = rows_.size(); i-- > 0;) starts_[static_cast<size_t>(rows_[i].series)] = i;
+    for (size_t i = series; i-- > 0;) starts_[i] = std::min(starts_[i], starts_[i + 1]);
+    cursors_ = starts_;
+  }
+
+  // The last of the rows of the same series and time; null if there is none. Fast for rows that
+  // come in order.
+  const SeriesRow* Find(const SeriesRow& row) {
+    const auto series = static_cast<size_t>(row.series);
+    const size_t end = starts_[series + 1];
+    size_t at = cursors_[series];
+    if (at == end || rows_[at].time > row.time) at = starts_[series];
+    size_t step = 1;  // gallop, then search
+    size_t low = at;
+    while (low + step < end && rows_[low + step].time <= row.time) {
+      low += step;
+      step *= 2;
+    }
+    const auto last = rows_.begin() + static_cast<int64_t>(std::min(end, low + step));
+    const auto after = std::upper_bound(
+        rows_.begin() + static_cast<int64_t>(low), last, row.time,
+        [](int64_t time, const SeriesRow& candidate) { return time < candidate.time; });
+    if (after == rows_.begin() + static_cast<int64_t>(starts_[series])) return nullptr;
+    cursors_[series] = static_cast<size_t>(after - rows_.begin()) - 1;
+    const SeriesRow& found = rows_[cursors_[series]];
+    return found.time == row.time ? &found : nullptr;
+  }
+
+  bool empty() const { return rows_.empty(); }
+  const std::vector<SeriesRow>& rows() const { return rows_; }
+
+ private:
+  std::vector<SeriesRow> rows_;
+  std::vector<size_t> starts_;   // by series; one more at the end
+  std::vector<size_t> cursors_;  // by series: where the last search ended
+};
+
+class Marker {
+ public:
+  Marker(const table::Env& env, const iceberg::TableMetadata& metadata, const DedupKey& key)
+      : env_(env), metadata_(metadata), key_(key) {
+    const iceberg::Schema& schema = *iceberg::CurrentSchema(metadata);
+    time_ = iceberg::FindFieldById(schema, key.time_id);
+    for (int id : key.key_ids) keys_.push_back(iceberg::FindFieldById(schema, id));
+  }
+
+  Status Run(const std::vector<ScanFile>& all, Plan* plan) {
+    std::vector<Bounded> files;
+    for (const ScanFile& file : all) files.push_back(Bound(file));
+    for (Bounded& file : files) {
+      const auto found = std::lower_bound(
+          plan->files.begin(), plan->files.end(), file.file->file.file_path,
+          [](const ScanFile& a, const std::string& path) { return a.file.file_path < path; });
+      if (found == plan->files.end() || found->file.file_path != file.file->file.file_path) {
+        continue;
+      }
+      file.is_read = true;
+      file.index = static_cast<size_t>(found - plan->files.begin());
+    }
+    const auto rivals = Rivals(files);
+    std::vector<PositionsPtr> marked(plan->files.size());
+    const size_t threads = std::clamp<size_t>(std::thread::hardware_concurrency(), 1, 8);
+    TL_RETURN_NOT_OK(RunConcurrently(files.size(), threads, [&](size_t i) -> Status {
+      if (!files[i].is_read) return Status::OK();
+      TL_ASSIGN_OR_RAISE(marked[files[i].index], Of(files[i], rivals[i]));
+      return Status::OK();
+    }));
+    for (size_t i = 0; i < marked.size(); ++i) {
+      if (!marked[i] || marked[i]->empty()) continue;
+      plan->counters->rows_superseded += static_cast<int64_t>(marked[i]->size());
+      plan->files[i].superseded = std::move(marked[i]);
+    }
+    return Status::OK();
+  }
+
+ private:
+  using Others = std::vector<const Bounded*>;
+
+  Bounded Bound(const ScanFile& file) const {
+    Bounded bounded;
+    bounded.file = &file;
+    const ColumnFacts times = FactsOf(file.file, *time_);
+    if (times.lower) bounded.first = std::get<int64_t>(*times.lower);
+    if (times.upper) bounded.last = std::get<int64_t>(*times.upper);
+    for (const iceberg::Field* key : keys_) bounded.keys.push_back(FactsOf(file.file, *key));
+    return bounded;
+  }
+
+  // For each file those that may have rows of the same key and time.
+  std::vector<Others> Rivals(const std::vector<Bounded>& files) const {
+    std::vector<size_t> by_first(files.size());
+    for (size_t i = 0; i < files.size(); ++i) by_first[i] = i;
+    std::sort(by_first.begin(), by_first.end(),
+              [&](size_t a, size_t b) { return files[a].first < files[b].first; });
+    std::vector<Others> rivals(files.size());
+    for (size_t i = 0; i < by_first.size(); ++i) {
+      const Bounded& a = files[by_first[i]];
+      for (size_t j = i + 1; j < by_first.size() && files[by_first[j]].first <= a.last; ++j) {
+        const Bounded& b = files[by_first[j]];
+        if (!KeysMeet(a, b, keys_)) continue;
+        rivals[by_first[i]].push_back(&b);
+        rivals[by_first[j]].push_back(&a);
+      }
+    }
+    return rivals;
+  }
+
+  Result<PositionsPtr> Of(const Bounded& file, const Others& rivals) const {
+    std::vector<PositionsPtr> parts;
+    TL_ASSIGN_OR_RAISE(const bool unique, IsUnique(*file.file));
+    if (!unique) {
+      TL_ASSIGN_OR_RAISE(auto part, Cached(file, file));
+      parts.push_back(std::move(part));
+    }
+    for (const Bounded* rival : rivals) {
+      if (!key_.ingest_time_id && !IsOlder(*file.file, *rival->file)) continue;
+      TL_ASSIGN_OR_RAISE(auto part, Cached(file, *rival));
+      parts.push_back(std::move(part));
+    }
+    if (parts.empty()) return nullptr;
+    if (parts.size() == 1) return parts[0];
+    Positions positions;
+    for (const PositionsPtr& part : parts) {
+      positions.insert(positions.end(), part->begin(), part->end());
+    }
+    std::sort(positions.begin(), positions.end());
+    positions.erase(std::unique(positions.begin(), positions.end()), positions.end());
+    return std::make_shared<const Positions>(std::move(positions));
+  }
+
+  // Writers of this format leave one row of each series and time in a file; of others' files
+  // nothing is known.
+  Result<bool> IsUnique(const ScanFile& file) const {
+    const std::string key = "unique:" + file.file.file_path;
+    if (env_.cache) {
+      if (const auto known = env_.cache->Get<bool>(key)) return *known;
+    }
+    table::DataFileRequest request;
+    request.uri = file.file.file_path;
+    if (file.file.file_size_in_bytes > 0) request.size = file.file.file_size_in_bytes;
+    TL_ASSIGN_OR_RAISE(const auto reader, table::OpenDataFile(env_, request));
+    const std::string& writer = reader->metadata().created_by();
+    const bool sorted = file.file.sort_order_id.value_or(0) != 0;
+    const bool unique =
+        writer.starts_with("timelake ") || (sorted && writer.starts_with("parquet-rs"));
+    if (env_.cache) env_.cache->Put<bool>(key, std::make_shared<const bool>(unique), 128);
+    return unique;
+  }
+
+  static std::string CacheKey(const ScanFile& file, const ScanFile& rival) {
+    std::string key = "superseded:" + file.file.file_path + "|" + rival.file.file_path;
+    for (const auto& deletes : {rival.position_deletes, rival.equality_deletes}) {
+      for (const auto& one : deletes) key += "|" + one->file_path;
+    }
+    return key;
+  }
+
+  Result<PositionsPtr> Cached(const Bounded& file, const Bounded& rival) const {
+    const std::string key = CacheKey(*file.file, *rival.file);
+    if (env_.cache) {
+      if (auto found = env_.cache->Get<Positions>(key)) return found;
+    }
+    TL_ASSIGN_OR_RAISE(Positions positions, Between(file, rival));
+    auto found = std::make_shared<const Positions>(std::move(positions));
+    if (env_.cache) {
+      const auto bytes = static_cast<int64_t>(key.size() + found->size() * sizeof(int64_t)) + 128;
+      env_.cache->Put<Positions>(key, found, bytes);
+    }
+    return found;
+  }
+
+  // Rows of `file` that rows of `rival` supersede; the two may be the same.
+  Result<Positions> Between(const Bounded& file, const Bounded& rival) const {
+    SeriesIds ids;
+    TL_ASSIGN_OR_RAISE(auto rows, ReadSeriesRows(env_, metadata_, *rival.file, key_, file.first,
+                                                 file.last, true, &ids));
+    Winners winners(std::move(rows), ids.size());
+    Positions positions;
+    if (winners.empty()) return positions;
+    const bool same = file.file == rival.file;
+    std::vector<SeriesRow> own;
+    if (!same) {
+      const auto [first, last] = std::minmax_element(
+          winners.rows().begin(), winners.rows().end(),
+          [](const SeriesRow& a, const SeriesRow& b) { return a.time < b.time; });
+      TL_ASSIGN_OR_RAISE(own, ReadSeriesRows(env_, metadata_, *file.file, key_, first->time,
+                                             last->time, false, &ids));
+    }
+    const bool older = !same && IsOlder(*file.file, *rival.file);
+    for (const SeriesRow& row : same ? winners.rows() : own) {
+      const SeriesRow* winner = winners.Find(row);
+      if (!winner) continue;
+      const bool loses =
+          same ? winner->position != row.position
+               : row.ingest < winner->ingest || (row.ingest == winner->ingest && older);
+      if (loses) positions.push_back(row.position);
+    }
+    std::sort(positions.begin(), positions.end());
+    return positions;
+  }
+
+  const table::Env& env_;
+  const iceberg::TableMetadata& metadata_;
+  const DedupKey& key_;
+  const iceberg::Field* time_ = nullptr;
+  std::vector<const iceberg::Field*> keys_;
+};
+
+}  // namespace
+
+Status MarkSuperseded(const table::Env& env, const iceberg::TableMetadata& metadata,
+                      const iceberg::Snapshot* snapshot, const DedupKey& key,
+                      const Predicate& predicate, Plan* plan) {
+  if (plan->files.empty()) return Status::OK();
+  // A file that other tests rule out may still hold the row that supersedes one of another file.
+  Predicate of_key;
+  for (const ColumnTest& test : predicate.all_of) {
+    const bool keeps =
+        test.field_id == key.time_id ||
+        std::find(key.key_ids.begin(), key.key_ids.end(), test.field_id) != key.key_ids.end();
+    if (keeps) of_key.all_of.push_back(test);
+  }
+  Marker marker(env, metadata, key);
+  if (of_key.all_of.size() == predicate.all_of.size()) {
+    const std::vector<ScanFile> all = plan->files;
+    return marker.Run(all, plan);
+  }
+  TL_ASSIGN_OR_RAISE(const Plan all, PlanFiles(env, metadata, snapshot, of_key));
+  return marker.Run(all.files, plan);
+}
+
+}  // namespace timelake::scan
