@@ -15,6 +15,8 @@ void RegisterFunctions(duckdb::DatabaseInstance& database) {
   RegisterReadings(loader);
   RegisterPlots(loader);
   RegisterHistogram(database, loader);
+  RegisterGapfillFunctions(loader);
+  RegisterGapfillPlan(database);
 }
 
 }  // namespace timelake::sql
