@@ -14,23 +14,32 @@ if TYPE_CHECKING:
 __all__ = ["plot", "thin"]
 
 
-def thin(y: np.ndarray[Any, Any], points: int) -> np.ndarray[Any, Any]:
-    """Indices that keep the lowest and highest value of each of `points` / 2 stretches, in
-    order."""
+def thin(x: np.ndarray[Any, Any], y: np.ndarray[Any, Any], points: int) -> np.ndarray[Any, Any]:
+    """Indices of at most `points` points that look like all, by largest triangles (LTTB).
+
+    The first and the last stay; of each stretch between, the one that spans the largest triangle
+    with the one chosen before and the middle of the next stretch. A stretch without values keeps
+    one of them, so that a gap stays a gap.
+    """
     import numpy as np
 
-    if points <= 0 or len(y) <= points:
+    if points <= 0 or len(y) <= points or points < 3:
         return np.arange(len(y))
-    edges = np.linspace(0, len(y), max(1, points // 2) + 1).astype(int)
-    kept = []
-    for start, end in zip(edges[:-1], edges[1:], strict=True):
-        part = y[start:end]
-        known = np.flatnonzero(~np.isnan(part))
+    edges = np.linspace(1, len(y) - 1, points - 1).astype(int)
+    kept = [0]
+    for number, (start, end) in enumerate(zip(edges[:-1], edges[1:], strict=True)):
+        known = start + np.flatnonzero(~np.isnan(y[start:end]))
         if len(known) == 0:
-            kept.append(start)  # a gap stays a gap
+            kept.append(int(start))
             continue
-        low, high = known[np.argmin(part[known])], known[np.argmax(part[known])]
-        kept.extend(sorted({start + int(low), start + int(high)}))
+        after = edges[number + 2] if number + 2 < len(edges) else len(y)
+        following = end + np.flatnonzero(~np.isnan(y[end:after]))
+        at, last = kept[-1], following if len(following) else known[-1:]
+        y_at = y[at] if not np.isnan(y[at]) else y[known[0]]
+        x_next, y_next = x[last].mean(), y[last].mean()
+        area = np.abs((x[at] - x_next) * (y[known] - y_at) - (x[at] - x[known]) * (y_next - y_at))
+        kept.append(int(known[np.argmax(area)]))
+    kept.append(len(y) - 1)
     return np.array(kept)
 
 
@@ -84,6 +93,18 @@ def _positions(column: pa.ChunkedArray) -> np.ndarray[Any, Any]:
     return np.asarray(column.to_numpy())
 
 
+def _numeric(positions: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    import numpy as np
+
+    if positions.dtype.kind == "M":
+        positions = positions.astype("datetime64[us]").astype(np.int64)
+    if positions.dtype.kind not in "iufb":  # texts stand side by side
+        return np.arange(len(positions), dtype=float)
+    # From 0: far from it the triangles of neighbours would be lost in the last digits.
+    numbers = positions.astype(float)
+    return numbers - numbers[0] if len(numbers) else numbers
+
+
 def _groups(table: pa.Table, by: str | None) -> list[tuple[str, pa.Table]]:
     """The rows of each line with its name, in the order of the names."""
     if by is None:
@@ -115,11 +136,12 @@ def plot(
     axes: Axes = ax if ax is not None else plt.subplots(figsize=(10, 4))[1]
     for key, rows in _groups(table, by):
         part = rows.sort_by(across)
+        positions = _positions(part[across])
         for name in up:
             values = _values(part[name])
-            index = thin(values, points)
+            index = thin(_numeric(positions), values, points)
             label = name if not key else key if len(up) == 1 else f"{key} {name}"
-            axes.plot(_positions(part[across])[index], values[index], label=label, **line)
+            axes.plot(positions[index], values[index], label=label, **line)
     axes.set_xlabel(across)
     if len(up) == 1:
         axes.set_ylabel(up[0])

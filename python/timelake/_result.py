@@ -314,8 +314,8 @@ class Result:
             x: Column of the horizontal axis; the first timestamp or date column if not given.
             y: Column or columns to draw; all number columns if not given.
             by: Column that tells one line from another, such as the series key.
-            points: Points for each line. A longer one is thinned: the lowest and the highest value
-                of each of `points` / 2 stretches stay, so that no peak is lost. 0: all points.
+            points: Points for each line. A longer one is thinned by largest triangles (LTTB), which
+                keeps its look and its peaks. 0: all points.
             ax: matplotlib axes to draw into; new ones if not given.
             **line: Options of ``Axes.plot``.
 

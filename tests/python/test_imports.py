@@ -17,7 +17,7 @@ import duckdb, pandas, polars, pyarrow as pa, timelake
 
 lake = timelake.Lake("wh")
 table = lake.create_table("t", "time:timestamptz, device:string, v:double", time_column="time", series_key=["device"],
-                          if_not_exists=True)
+                          if_not_exists=True, dedup=False)
 times = [datetime.datetime(2026, 1, 3, 0, i, tzinfo=datetime.UTC) for i in range(4)]
 rows = pa.table({"time": times, "device": ["a", "b", "a", "b"], "v": [1.0, 2.0, 3.0, 4.0]})
 connection = duckdb.connect()

@@ -237,10 +237,27 @@ def test_thinning_keeps_peaks_and_gaps():
 
     from timelake._plot import thin
 
-    values = np.zeros(10_000)
-    values[7_123] = 9
-    values[2_000:5_000] = np.nan
-    kept = thin(values, 100)
-    assert len(kept) <= 100 and 7_123 in kept and list(kept) == sorted(kept)
-    assert np.isnan(values[kept]).any()
-    assert list(thin(values[:50], 100)) == list(range(50))
+    x = np.arange(10_000.0)
+    y = np.zeros(10_000)
+    y[7_123] = 9
+    y[2_000:5_000] = np.nan
+    kept = thin(x, y, 100)
+    assert len(kept) == 100 and 7_123 in kept and list(kept) == sorted(set(kept))
+    assert kept[0] == 0 and kept[-1] == 9_999
+    assert np.isnan(y[kept]).any()
+    assert list(thin(x[:50], y[:50], 100)) == list(range(50))
+    assert list(thin(x, y, 0)) == list(range(10_000))
+    assert len(thin(x, np.full(10_000, np.nan), 100)) == 100
+    wave = np.sin(x / 200)
+    assert np.abs(np.interp(x, x[thin(x, wave, 500)], wave[thin(x, wave, 500)]) - wave).max() < 0.01
+
+
+def test_plots_of_dates_and_texts(lake):
+    import matplotlib.pyplot as plt
+
+    days = lake.sql("SELECT DATE '2026-01-01' + i::INT AS d, i AS v FROM range(50) r(i)")
+    assert len(days.plot(points=10).lines[0].get_xdata()) == 10
+    names = lake.sql("SELECT 'n' || i AS name, i AS v FROM range(5) r(i)").plot("name", "v")
+    assert len(names.lines[0].get_xdata()) == 5
+    assert len(lake.sql("SELECT now() AS t, 1 AS v WHERE false").plot().lines) == 1
+    plt.close("all")
