@@ -6,9 +6,9 @@ BUILD := build/$(PRESET)
 PYTHON := .deps/venv/bin/python
 CXX_FILES = git ls-files --cached --others --exclude-standard -- '*.h' '*.cc' | xargs -r ls -d 2>/dev/null
 
-# One build at a time per build folder: Ninja itself does not look.
+# One build at a time per build folder: Ninja itself does not look. Second argument: --target NAME, or all.
 cmake_build = mkdir -p build && flock build/$(1).lock sh -c \
-  'cmake --preset $(1) --log-level=WARNING >/dev/null && cmake --build --preset $(1) -j $(JOBS)'
+  'cmake --preset $(1) --log-level=WARNING >/dev/null && cmake --build --preset $(1) -j $(JOBS) $(2)'
 
 .PHONY: help deps deps-full build wheel demo test test-full test-long asan tsan bench format format-check lint clean
 
@@ -38,7 +38,7 @@ build: deps
 # Packs what the preset has built; `pip install .` compiles by itself.
 wheel: PRESET = release
 wheel: deps
-	@$(call cmake_build,$(PRESET))
+	@$(call cmake_build,$(PRESET),--target timelake_python)
 	@TIMELAKE_BUILD_DIR=build/$(PRESET) .deps/python/bin/python -m pip wheel -q --no-build-isolation --no-deps \
 	  --disable-pip-version-check -w dist .
 	@ls dist/*.whl

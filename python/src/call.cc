@@ -275,6 +275,12 @@ void DrainLogs() {
   }
 }
 
+void ForgetLogsAfterFork() {
+  // Another thread of the parent may have held it.
+  new (&log_mutex) std::mutex();
+  log_lines.clear();
+}
+
 void BindCalls(nb::module_& m) {
   nb::class_<CancelToken>(m, "CancelToken")
       .def("__init__", [](CancelToken* self) { new (self) CancelToken(); })

@@ -87,6 +87,7 @@ arrow::Status RunForeignCall(std::shared_ptr<CancelToken> token,
 // Log lines of the core, from any thread; handed to Python by DrainLogs, with the GIL held.
 void QueueLog(int level, const std::string& message);
 void DrainLogs();
+void ForgetLogsAfterFork();
 
 void BindCalls(nb::module_& m);
 

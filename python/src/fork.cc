@@ -3,6 +3,8 @@
 #include <atomic>
 #include <string>
 
+#include "call.h"
+
 namespace timelake::python {
 namespace {
 
@@ -28,7 +30,10 @@ void ThrowClosed(const char* what) {
 }
 
 void BindFork(nb::module_& m) {
-  m.def("after_fork_in_child", [] { generation.fetch_add(1); });
+  m.def("after_fork_in_child", [] {
+    generation.fetch_add(1);
+    ForgetLogsAfterFork();
+  });
 }
 
 }  // namespace timelake::python

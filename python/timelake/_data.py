@@ -167,7 +167,7 @@ def _is_columns(rows: Sequence[Any]) -> bool:
 
 
 def _holds_columns(row: Mapping[str, Any]) -> bool:
-    """Whether all values are lists: a row may have some, for columns of lists, but never only such."""
+    """Whether all values are lists: a row may have some, for columns of lists, not only such."""
     return bool(row) and all(
         isinstance(value, (list, tuple))
         or (hasattr(value, "__array__") and getattr(value, "ndim", 1))

@@ -50,14 +50,16 @@ class Lake:
         storage_options: Mapping[str, Any] | None = None,
         settings: Mapping[str, Any] | None = None,
     ):
-        self._core = core.Lake(
-            os.fspath(location),
-            _data.text_map(storage_options, "storage_options"),
-            _data.text_map(settings, "settings"),
-        )
+        self._options = _data.text_map(storage_options, "storage_options")
+        self._settings = _data.text_map(settings, "settings")
+        self._core = core.Lake(os.fspath(location), self._options, self._settings)
 
     def __repr__(self) -> str:
         return f"<timelake.Lake {self.location!r}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Opened again where it is unpickled, e.g. in a process that was spawned.
+        return (Lake, (self.location, self._options, self._settings))
 
     @property
     def location(self) -> str:

@@ -52,6 +52,9 @@ class Table:
     def __repr__(self) -> str:
         return f"<timelake.Table {self.name!r} at {self.location}, version {self.version}>"
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (_open, (self._lake, self.name))
+
     @property
     def name(self) -> str:
         """The full name, ``"namespace.table"``."""
@@ -418,6 +421,10 @@ class Table:
         """SQL that reads the table with plain DuckDB and its iceberg extension, with no Timelake
         software."""
         return self._core.duckdb_sql()
+
+
+def _open(lake: Lake, name: str) -> Table:
+    return lake.table(name)
 
 
 def append_options(

@@ -98,6 +98,8 @@ def test_a_result_can_be_appended(lake, table):
     assert other.append(lake.sql("FROM readings"))["rows"] == 4
     assert other.append(table.scan(start="2026-01-04"))["rows"] == 2
     assert other.append(lake.latest("readings"))["rows"] == 2
+    assert other.append(lake.sql("FROM readings").fetch_batches())["rows"] == 4
+    assert other.append(row for row in lake.sql("FROM readings").to_pylist())["rows"] == 4
 
 
 @pytest.mark.parametrize("nothing", [[], {}, ARROW.slice(0, 0), iter([]), pd.DataFrame()], ids=type)

@@ -103,7 +103,8 @@ def test_import_time():
 def test_import_is_lazy():
     code = """
         import sys, timelake
-        heavy = {"pyarrow", "numpy", "pandas", "polars", "duckdb", "matplotlib", "asyncio", "logging", "tqdm", "IPython"}
+        heavy = {"pyarrow", "numpy", "pandas", "polars", "duckdb", "matplotlib", "asyncio", "logging",
+                 "tqdm", "IPython"}
         print(sorted(heavy & set(sys.modules)))
         lake = timelake.Lake("memory://m")
         lake.create_table("t", "n:int")

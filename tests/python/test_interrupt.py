@@ -9,6 +9,7 @@ from conftest import run_python
 
 # Time until the signal; then how long until KeyboardInterrupt, told by the program itself.
 PROLOGUE = """
+ENDLESS = "SELECT sum(a.i * b.i) FROM range(3000000) a(i), range(3000000) b(i)"
 import os, signal, sys, threading, time
 import pyarrow as pa, timelake
 
@@ -32,15 +33,19 @@ def measure(call, delay=0.4):
         print("not interrupted")
 """
 
+ENDLESS = "SELECT sum(a.i * b.i) FROM range(3000000) a(i), range(3000000) b(i)"
+HASHES = "SELECT hash(i) AS h FROM range(60000000) r(i)"
+SELDOM = "SELECT i FROM range(9000000000) r(i) WHERE i % 10000 = 0"
+
 CALLS = {
-    "cross product": "measure(lambda: lake.sql('SELECT sum(a.i * b.i) FROM range(3000000) a(i), range(3000000) b(i)').fetch_all())",
-    "sort": "measure(lambda: lake.sql('SELECT * FROM (SELECT hash(i) h FROM range(60000000) r(i) ORDER BY h) LIMIT 5').fetch_all())",
-    "hash table": "measure(lambda: lake.sql('SELECT count(*) FROM (SELECT hash(i) h FROM range(60000000) r(i) GROUP BY h)').fetch_all(), 1.0)",
+    "cross product": f"measure(lambda: lake.sql('{ENDLESS}').fetch_all())",
+    "sort": f"measure(lambda: lake.sql('FROM ({HASHES} ORDER BY h) LIMIT 5').fetch_all())",
+    "hash table": f"measure(lambda: lake.sql('SELECT count(*) FROM ({HASHES} GROUP BY h)').fetch_all(), 1.0)",
     "batches": "measure(lambda: [time.sleep(0.001) for b in lake.sql('FROM range(2000000000)').fetch_batches()])",
-    "fetch_all": "measure(lambda: lake.sql('SELECT i FROM range(2000000000) r(i) WHERE i % 100000 = 0').fetch_all())",
-    "stream to pyarrow": "measure(lambda: pa.table(lake.sql('SELECT i FROM range(9000000000) r(i) WHERE i % 10000 = 0')))",
-    "stream to polars": "import polars; measure(lambda: polars.DataFrame(lake.sql('SELECT i FROM range(9000000000) r(i) WHERE i % 10000 = 0')))",
-    "session": "s = lake.session(); measure(lambda: s.sql('SELECT sum(a.i * b.i) FROM range(3000000) a(i), range(3000000) b(i)').fetch_all())",
+    "fetch_all": f"measure(lambda: lake.sql('{SELDOM}').fetch_all())",
+    "stream to pyarrow": f"measure(lambda: pa.table(lake.sql('{SELDOM}')))",
+    "stream to polars": f"import polars; measure(lambda: polars.DataFrame(lake.sql('{SELDOM}')))",
+    "session": f"s = lake.session(); measure(lambda: s.sql('{ENDLESS}').fetch_all())",
 }
 
 
@@ -59,8 +64,9 @@ APPEND = """
 t = lake.create_table("t", "time:timestamptz, device:string, v:double", time_column="time", series_key=["device"])
 import numpy as np
 n = 3_000_000
-time_ = pa.array(np.arange(n) * 1_000_000 + 1_767_398_400_000_000).cast(pa.timestamp("us", "UTC"))
-data = pa.table({"time": time_, "device": pa.array([f"d{i % 100}" for i in range(n)]), "v": np.random.default_rng(1).random(n)})
+times = pa.array(np.arange(n) * 1_000_000 + 1_767_398_400_000_000).cast(pa.timestamp("us", "UTC"))
+devices = pa.array([f"d{i % 100}" for i in range(n)])
+data = pa.table({"time": times, "device": devices, "v": np.random.default_rng(1).random(n)})
 """
 
 
@@ -112,7 +118,7 @@ signal.setitimer(signal.ITIMER_REAL, 0.5)
 threading.Timer(0.2, lambda: os.kill(os.getpid(), signal.SIGUSR1)).start()
 start = time.perf_counter()
 try:
-    lake.sql('SELECT sum(a.i * b.i) FROM range(3000000) a(i), range(3000000) b(i)').fetch_all()
+    lake.sql(ENDLESS).fetch_all()
 except Stop:
     print("stopped", 0.4 < time.perf_counter() - start < 0.8, len(seen), seen[0] - start < 0.35)
 """
@@ -125,7 +131,7 @@ def test_ctrl_c_ends_a_script(tmp_path):
         PROLOGUE
         + """
 threading.Thread(target=lambda: (time.sleep(0.3), os.kill(os.getpid(), signal.SIGINT)), daemon=True).start()
-lake.sql('SELECT sum(a.i * b.i) FROM range(3000000) a(i), range(3000000) b(i)').fetch_all()
+lake.sql(ENDLESS).fetch_all()
 """
     )
     process = run_python(code, cwd=tmp_path, check=False)
@@ -143,9 +149,7 @@ def test_other_threads_go_on(lake, timelake):
 
     def work():
         try:
-            session.sql(
-                "SELECT sum(a.i * b.i) FROM range(3000000) a(i), range(3000000) b(i)"
-            ).fetch_all()
+            session.sql(ENDLESS).fetch_all()
         except timelake.CancelledError as error:
             caught.append(error)
 

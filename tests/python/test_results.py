@@ -189,7 +189,8 @@ def test_html(lake):
 
 def test_types(lake):
     result = lake.sql(
-        "SELECT TIMESTAMPTZ '2026-01-03 00:00:00+00' AS t, [1, 2] AS l, {'x': 1} AS s, 1.5::DECIMAL(5,2) AS d, 'a'::BLOB AS b"
+        "SELECT TIMESTAMPTZ '2026-01-03 00:00:00+00' AS t, [1, 2] AS l, {'x': 1} AS s, "
+        "1.5::DECIMAL(5,2) AS d, 'a'::BLOB AS b"
     )
     assert [str(t) for t in result.schema.types] == [
         "timestamp[us, tz=UTC]",

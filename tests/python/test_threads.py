@@ -165,7 +165,8 @@ if pid == 0:
     print(lines, flush=True)
     sys.exit(0)
 _, status = os.waitpid(pid, 0)
-print(os.waitstatus_to_exitcode(status), result.num_rows, large.num_rows, reader.read_all().num_rows, table.info()["rows"])
+rows = (result.num_rows, large.num_rows, reader.read_all().num_rows, table.info()["rows"])
+print(os.waitstatus_to_exitcode(status), *rows)
 """
 
 
@@ -198,6 +199,22 @@ def count_rows(location):
     import timelake
 
     return timelake.Lake(location).sql("SELECT count(*) AS n FROM readings")["n"].to_pylist()[0]
+
+
+def append_one(work):
+    table, number = work
+    return table.append([{"time": f"2026-01-1{number}", "device": "a", "v": number}])["rows"]
+
+
+def test_lakes_and_tables_go_to_other_processes(timelake, lake, table):
+    import pickle
+
+    hurried = timelake.Lake(lake.location, settings={"commit-timeout": "20s"})
+    again = pickle.loads(pickle.dumps(hurried))
+    assert again.location == lake.location and again._settings == {"commit-timeout": "20s"}
+    with multiprocessing.get_context("spawn").Pool(2) as pool:
+        assert pool.map(append_one, [(table, n) for n in range(4)]) == [1] * 4
+    assert table.info()["rows"] == 8
 
 
 @pytest.mark.parametrize("method", ["spawn", "forkserver"])
