@@ -1,5 +1,6 @@
 // m4(time, value), m4(points) and lttb(time, value, n): few points that draw the same curve.
 
+#include <span>
 #include <string>
 #include <utility>
 
@@ -122,7 +123,9 @@ duckdb::unique_ptr<duckdb::FunctionData> BindLttb(
 }
 
 struct LttbOfRows {
-  using State = PointList<double>;
+  struct State : PointList<double> {
+    const WindowPoints<double>* window;  // only of a window's partition
+  };
   static void Initialize(State& state) { state = State{}; }
   template <typename StateOf>
   static void Rows(Vector inputs[], AggregateInputData& data, idx_t count, StateOf state) {
@@ -136,8 +139,29 @@ struct LttbOfRows {
   static void Result(State& state, AggregateInputData& data, Vector& result, idx_t row) {
     auto points = state.Get();
     SortPoints(&points);
-    const auto n = static_cast<size_t>(data.bind_data->Cast<LttbData>().n);
-    const auto chosen = Lttb(points, n);
+    Put(points, data, result, row);
+  }
+
+  static void WindowInit(AggregateInputData& data, const duckdb::WindowPartitionInput& partition,
+                         duckdb::data_ptr_t state) {
+    reinterpret_cast<State*>(state)->window = WindowPoints<double>::Make(data, partition, true);
+  }
+
+  static void Window(AggregateInputData& data, const duckdb::WindowPartitionInput&,
+                     duckdb::const_data_ptr_t state, duckdb::data_ptr_t,
+                     const duckdb::SubFrames& frames, Vector& result, idx_t row) {
+    const auto& window = *reinterpret_cast<const State*>(state)->window;
+    std::vector<Point<double>> copy;
+    const auto points = window.Of(frames, &copy);
+    if (window.sorted) return Put(points, data, result, row);
+    std::vector<Point<double>> sorted(points.begin(), points.end());
+    SortPoints(&sorted);
+    Put(sorted, data, result, row);
+  }
+
+  static void Put(std::span<const Point<double>> points, const AggregateInputData& data,
+                  Vector& result, idx_t row) {
+    const auto chosen = Lttb(points, static_cast<size_t>(data.bind_data->Cast<LttbData>().n));
     AppendPoints(chosen.data(), chosen.size(), result, row);
   }
 };

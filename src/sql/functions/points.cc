@@ -53,7 +53,7 @@ template void SortPoints(std::vector<Point<int64_t>>*);
 template void KeepOnePerTime(std::vector<Point<double>>*);
 template void KeepOnePerTime(std::vector<Point<int64_t>>*);
 
-double TimeWeightedMean(const std::vector<Point<double>>& points, Interpolation method) {
+double TimeWeightedMean(std::span<const Point<double>> points, Interpolation method) {
   if (points.size() == 1) return points[0].value;
   const double total = MicrosBetween(points.front().time, points.back().time);
   const auto sum = [&](double unit) {
@@ -69,7 +69,7 @@ double TimeWeightedMean(const std::vector<Point<double>>& points, Interpolation 
   return std::isfinite(mean) ? mean : sum(total);
 }
 
-std::optional<double> Increase(const std::vector<Point<double>>& points) {
+std::optional<double> Increase(std::span<const Point<double>> points) {
   Sum sum;
   for (size_t i = 1; i < points.size(); ++i) {
     const double before = points[i - 1].value, now = points[i].value;
@@ -78,7 +78,7 @@ std::optional<double> Increase(const std::vector<Point<double>>& points) {
   return sum.Get();
 }
 
-std::optional<int64_t> Increase(const std::vector<Point<int64_t>>& points) {
+std::optional<int64_t> Increase(std::span<const Point<int64_t>> points) {
   int64_t sum = 0;
   for (size_t i = 1; i < points.size(); ++i) {
     const int64_t before = points[i - 1].value, now = points[i].value;
@@ -101,8 +101,8 @@ std::optional<int64_t> Delta(const Point<int64_t>& first, const Point<int64_t>& 
 
 double SecondsBetween(int64_t begin, int64_t end) { return MicrosBetween(begin, end) / 1e6; }
 
-std::vector<Point<double>> Lttb(const std::vector<Point<double>>& points, size_t n) {
-  if (points.size() <= n) return points;
+std::vector<Point<double>> Lttb(std::span<const Point<double>> points, size_t n) {
+  if (points.size() <= n) return {points.begin(), points.end()};
   const int64_t origin = points.front().time;
   const auto x = [&](size_t i) { return MicrosBetween(origin, points[i].time); };
   const auto y = [&](size_t i) { return points[i].value; };

@@ -3,6 +3,8 @@
 #include <cmath>
 #include <cstdint>
 #include <optional>
+#include <span>
+#include <type_traits>
 #include <vector>
 
 // Arithmetic on the readings of one series, free of DuckDB. Times are microseconds.
@@ -45,12 +47,12 @@ enum class Interpolation { kLocf, kLinear };
 // The mean of the curve through `points` from the first to the last time, where each value holds
 // until the next one (then the last one has no weight) or moves to it in a straight line. One point
 // is its own mean. `points` have increasing times and are not empty.
-double TimeWeightedMean(const std::vector<Point<double>>& points, Interpolation method);
+double TimeWeightedMean(std::span<const Point<double>> points, Interpolation method);
 
 // How much a counter went up: the sum of its steps, where a smaller value than before means that it
 // started again from zero. `points` have increasing times. Nothing if that overflows.
-std::optional<double> Increase(const std::vector<Point<double>>& points);
-std::optional<int64_t> Increase(const std::vector<Point<int64_t>>& points);
+std::optional<double> Increase(std::span<const Point<double>> points);
+std::optional<int64_t> Increase(std::span<const Point<int64_t>> points);
 
 // The last minus the first value; nothing if that overflows.
 std::optional<double> Delta(const Point<double>& first, const Point<double>& last);
@@ -61,7 +63,7 @@ double SecondsBetween(int64_t begin, int64_t end);
 
 // Largest-Triangle-Three-Buckets (Steinarsson 2013): `n` of the points, which are sorted by time,
 // such that the curve looks the same; all of them if they are no more than `n`. `n` >= 2.
-std::vector<Point<double>> Lttb(const std::vector<Point<double>>& points, size_t n);
+std::vector<Point<double>> Lttb(std::span<const Point<double>> points, size_t n);
 
 // What a line drawn through the points of one pixel column shows: the first and the last one, the
 // lowest and the highest one (of equals the earliest).

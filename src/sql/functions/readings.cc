@@ -2,6 +2,7 @@
 // delta(time, value).
 
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -29,7 +30,9 @@ constexpr char kTimeWeightedMean[] = "time_weighted_mean";
 // Collects the readings; `Op` turns those of one group, one per time, into a result.
 template <typename V, typename Op>
 struct OfReadings {
-  using State = PointList<V>;
+  struct State : PointList<V> {
+    const WindowPoints<V>* window;  // only of a window's partition
+  };
 
   static void Initialize(State& state) { state = State{}; }
 
@@ -47,10 +50,42 @@ struct OfReadings {
   static void Result(State& state, AggregateInputData& data, Vector& result, idx_t row) {
     auto points = state.Get();
     KeepOnePerTime(&points);
+    Put(points, data, result, row);
+  }
+
+  static void WindowInit(AggregateInputData& data, const duckdb::WindowPartitionInput& partition,
+                         duckdb::data_ptr_t state) {
+    reinterpret_cast<State*>(state)->window = WindowPoints<V>::Make(data, partition, Op::kSkipNan);
+  }
+
+  static void Window(AggregateInputData& data, const duckdb::WindowPartitionInput&,
+                     duckdb::const_data_ptr_t state, duckdb::data_ptr_t,
+                     const duckdb::SubFrames& frames, Vector& result, idx_t row) {
+    const auto& window = *reinterpret_cast<const State*>(state)->window;
+    std::vector<Point<V>> copy;
+    const auto points = window.Of(frames, &copy);
+    if (window.increasing) return Put(points, data, result, row);
+    std::vector<Point<V>> sorted(points.begin(), points.end());
+    KeepOnePerTime(&sorted);
+    Put(sorted, data, result, row);
+  }
+
+  static void Put(std::span<const Point<V>> points, const AggregateInputData& data, Vector& result,
+                  idx_t row) {
     const auto value = points.empty() ? std::nullopt : Op::Of(points, data);
     if (!value) return FlatVector::SetNull(result, row, true);
     using Type = std::decay_t<decltype(*value)>;
     FlatVector::GetData<Type>(result)[row] = *value;
+  }
+
+  static duckdb::AggregateFunction Make(const std::string& name,
+                                        duckdb::vector<LogicalType> arguments, LogicalType result,
+                                        duckdb::bind_aggregate_function_t bind = nullptr) {
+    auto function =
+        AggregateOf<OfReadings>::Make(name, std::move(arguments), std::move(result), bind);
+    function.SetWindowInitCallback(WindowInit);
+    function.SetWindowCallback(Window);
+    return function;
   }
 };
 
@@ -67,7 +102,7 @@ struct MethodData : public duckdb::FunctionData {
 
 struct TimeWeightedMeanOp {
   static constexpr bool kSkipNan = false;
-  static std::optional<double> Of(const std::vector<Point<double>>& points,
+  static std::optional<double> Of(std::span<const Point<double>> points,
                                   const AggregateInputData& data) {
     return TimeWeightedMean(points, data.bind_data->Cast<MethodData>().method);
   }
@@ -101,7 +136,7 @@ T OrOutOfRange(const std::optional<T>& value, const char* function) {
 template <typename V>
 struct IncreaseOp {
   static constexpr bool kSkipNan = true;
-  static std::optional<V> Of(const std::vector<Point<V>>& points, const AggregateInputData&) {
+  static std::optional<V> Of(std::span<const Point<V>> points, const AggregateInputData&) {
     if (points.size() < 2) return std::nullopt;
     return OrOutOfRange(Increase(points), "increase");
   }
@@ -110,7 +145,7 @@ struct IncreaseOp {
 template <typename V>
 struct RateOp {
   static constexpr bool kSkipNan = true;
-  static std::optional<double> Of(const std::vector<Point<V>>& points, const AggregateInputData&) {
+  static std::optional<double> Of(std::span<const Point<V>> points, const AggregateInputData&) {
     if (points.size() < 2) return std::nullopt;
     return static_cast<double>(OrOutOfRange(Increase(points), "rate")) /
            SecondsBetween(points.front().time, points.back().time);
@@ -166,19 +201,17 @@ void RegisterReadings(duckdb::ExtensionLoader& loader) {
   const LogicalType real = LogicalType::DOUBLE, whole = LogicalType::BIGINT;
   duckdb::AggregateFunctionSet mean(kTimeWeightedMean), increase("increase"), rate("rate"),
       delta("delta");
-  using Mean = AggregateOf<OfReadings<double, TimeWeightedMeanOp>>;
+  using Mean = OfReadings<double, TimeWeightedMeanOp>;
   for (const LogicalType& time :
        {LogicalType(LogicalType::TIMESTAMP), LogicalType(LogicalType::TIMESTAMP_TZ)}) {
     mean.AddFunction(Mean::Make(mean.name, {time, real}, real, BindMethod));
     mean.AddFunction(Mean::Make(mean.name, {time, real, LogicalType::VARCHAR}, real, BindMethod));
-    increase.AddFunction(AggregateOf<OfReadings<double, IncreaseOp<double>>>::Make(
-        increase.name, {time, real}, real));
-    increase.AddFunction(AggregateOf<OfReadings<int64_t, IncreaseOp<int64_t>>>::Make(
-        increase.name, {time, whole}, whole));
-    rate.AddFunction(AggregateOf<OfReadings<double, RateOp<double>>>::Make(  //
-        rate.name, {time, real}, real));
-    rate.AddFunction(AggregateOf<OfReadings<int64_t, RateOp<int64_t>>>::Make(  //
-        rate.name, {time, whole}, real));
+    increase.AddFunction(
+        OfReadings<double, IncreaseOp<double>>::Make(increase.name, {time, real}, real));
+    increase.AddFunction(
+        OfReadings<int64_t, IncreaseOp<int64_t>>::Make(increase.name, {time, whole}, whole));
+    rate.AddFunction(OfReadings<double, RateOp<double>>::Make(rate.name, {time, real}, real));
+    rate.AddFunction(OfReadings<int64_t, RateOp<int64_t>>::Make(rate.name, {time, whole}, real));
     delta.AddFunction(AggregateOf<DeltaOf<double>>::Make(delta.name, {time, real}, real));
     delta.AddFunction(AggregateOf<DeltaOf<int64_t>>::Make(delta.name, {time, whole}, whole));
   }

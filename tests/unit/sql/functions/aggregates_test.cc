@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <random>
 #include <string>
+#include <tuple>
+#include <utility>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -158,30 +160,36 @@ TEST_F(Aggregates, Histogram) {
 // A window gives what the aggregate gives for the rows of the frame.
 TEST_F(Aggregates, AsWindows) {
   Run("CREATE TABLE numbered AS SELECT *, row_number() OVER (PARTITION BY g ORDER BY t, v, n, s) "
-      "r, "
-      "g * 100000 + r AS id FROM points WHERE g < 3");
-  for (const char* aggregate :
-       {"last_by(v, t)", "first_by(s, t)", "last_by(s, t)", "time_weighted_mean(t, v)",
-        "increase(t, n)", "rate(t, v)", "delta(t, n)", "m4(t, v)", "lttb(t, v, 4)",
-        "histogram(v, 0, 50, 3)"}) {
-    ExpectSame(
-        fmt::format("SELECT id, {} OVER (PARTITION BY g ORDER BY r ROWS BETWEEN 40 PRECEDING "
-                    "AND 3 FOLLOWING) FROM numbered",
-                    aggregate),
-        fmt::format("SELECT a.id, {} FROM numbered a, LATERAL (SELECT * FROM numbered b "
-                    "WHERE b.g = a.g AND b.r BETWEEN a.r - 40 AND a.r + 3) b GROUP BY a.id",
-                    [&] {
-                      std::string text = aggregate;
-                      for (const char* name : {"(v", "(t", "(s"}) {
-                        const auto at = text.find(name);
-                        if (at != std::string::npos) text.insert(at + 1, "b.");
-                      }
-                      for (const char* name : {", t)", ", v", ", n"}) {
-                        const auto at = text.find(name);
-                        if (at != std::string::npos) text.insert(at + 2, "b.");
-                      }
-                      return text;
-                    }()));
+      "r, g * 100000 + r AS id FROM points WHERE g < 2");
+  // Each as in a window of one table, and with the columns of `b`.
+  const std::pair<const char*, const char*> aggregates[] = {
+      {"last_by(v, t)", "last_by(b.v, b.t)"},
+      {"first_by(s, t)", "first_by(b.s, b.t)"},
+      {"last_by(s, t)", "last_by(b.s, b.t)"},
+      {"time_weighted_mean(t, v)", "time_weighted_mean(b.t, b.v)"},
+      {"increase(t, n)", "increase(b.t, b.n)"},
+      {"rate(t, v)", "rate(b.t, b.v)"},
+      {"delta(t, n)", "delta(b.t, b.n)"},
+      {"m4(t, v)", "m4(b.t, b.v)"},
+      {"lttb(t, v, 4)", "lttb(b.t, b.v, 4)"},
+      {"histogram(v, 0, 50, 3)", "histogram(b.v, 0, 50, 3)"}};
+  for (const auto& [ours, plain] : aggregates) {
+    // In order of time, in another order, with a filter, and with a hole in the frame.
+    for (const auto& [order, filter, exclude] :
+         {std::tuple{"r", "true", ""}, std::tuple{"-r", "n % 3 > 0", ""},
+          std::tuple{"n, r", "true", ""}, std::tuple{"r", "true", "EXCLUDE CURRENT ROW"}}) {
+      const auto table = fmt::format(
+          "(SELECT *, row_number() OVER (PARTITION BY g ORDER BY {}) AS place FROM numbered)",
+          order);
+      ExpectSame(fmt::format("SELECT id, {} FILTER ({}) OVER (PARTITION BY g ORDER BY place ROWS "
+                             "BETWEEN 20 PRECEDING AND 3 FOLLOWING {}) FROM {}",
+                             ours, filter, exclude, table),
+                 fmt::format("WITH m AS MATERIALIZED {} SELECT a.id, {} FROM m a JOIN m b ON "
+                             "b.g = a.g AND b.place BETWEEN a.place - 20 AND a.place + 3 WHERE {} "
+                             "AND {} GROUP BY a.id",
+                             table, plain, *filter == 't' ? "true" : "b.n % 3 > 0",
+                             *exclude ? "a.id <> b.id" : "true"));
+    }
   }
 }
 

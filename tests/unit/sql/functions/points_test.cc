@@ -26,7 +26,7 @@ TEST(Points, TheGreatestValueOfATimeStays) {
 }
 
 TEST(Points, TimeWeightedMeanIsExactWhereItCanBe) {
-  EXPECT_EQ(TimeWeightedMean({{7, 3}}, Interpolation::kLocf), 3);
+  EXPECT_EQ(TimeWeightedMean(std::vector<Real>{{7, 3}}, Interpolation::kLocf), 3);
   // A constant stays what it is, whatever the gaps.
   std::mt19937_64 random(3);
   std::vector<Real> constant;
@@ -36,14 +36,20 @@ TEST(Points, TimeWeightedMeanIsExactWhereItCanBe) {
   EXPECT_EQ(TimeWeightedMean(constant, Interpolation::kLocf), 21);
   EXPECT_EQ(TimeWeightedMean(constant, Interpolation::kLinear), 21);
   // The whole range of times, and of values.
-  EXPECT_EQ(TimeWeightedMean({{kMin, 1}, {kMax, 9}}, Interpolation::kLocf), 1);
-  EXPECT_EQ(TimeWeightedMean({{kMin, 1}, {kMax, 9}}, Interpolation::kLinear), 5);
+  EXPECT_EQ(TimeWeightedMean(std::vector<Real>{{kMin, 1}, {kMax, 9}}, Interpolation::kLocf), 1);
+  EXPECT_EQ(TimeWeightedMean(std::vector<Real>{{kMin, 1}, {kMax, 9}}, Interpolation::kLinear), 5);
   const double max = std::numeric_limits<double>::max();
-  EXPECT_EQ(TimeWeightedMean({{0, max}, {10, max}, {20, max}}, Interpolation::kLinear), max);
-  EXPECT_EQ(TimeWeightedMean({{0, max}, {10, -max}, {20, 0}}, Interpolation::kLocf), 0);
-  EXPECT_EQ(TimeWeightedMean({{0, INFINITY}, {1, 1}, {2, 1}}, Interpolation::kLocf), INFINITY);
-  EXPECT_EQ(TimeWeightedMean({{0, 1}, {1, kNan}}, Interpolation::kLocf), 1);
-  EXPECT_TRUE(std::isnan(TimeWeightedMean({{0, 1}, {1, kNan}}, Interpolation::kLinear)));
+  EXPECT_EQ(
+      TimeWeightedMean(std::vector<Real>{{0, max}, {10, max}, {20, max}}, Interpolation::kLinear),
+      max);
+  EXPECT_EQ(
+      TimeWeightedMean(std::vector<Real>{{0, max}, {10, -max}, {20, 0}}, Interpolation::kLocf), 0);
+  EXPECT_EQ(
+      TimeWeightedMean(std::vector<Real>{{0, INFINITY}, {1, 1}, {2, 1}}, Interpolation::kLocf),
+      INFINITY);
+  EXPECT_EQ(TimeWeightedMean(std::vector<Real>{{0, 1}, {1, kNan}}, Interpolation::kLocf), 1);
+  EXPECT_TRUE(
+      std::isnan(TimeWeightedMean(std::vector<Real>{{0, 1}, {1, kNan}}, Interpolation::kLinear)));
 }
 
 TEST(Points, IncreaseAndDeltaNeverWrap) {
