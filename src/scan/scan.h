@@ -117,4 +117,7 @@ class Scanner {
   virtual const Plan& plan() const = 0;
 };
 
+// A scan of rows in memory: `batch` has the columns of the request's schema.
+std::shared_ptr<Scanner> ScanBatch(std::shared_ptr<arrow::RecordBatch> batch, ScanRequest request);
+
 }  // namespace timelake::scan

@@ -10,6 +10,7 @@
 #include "sql/error.h"
 #include "sql/functions.h"
 #include "sql/names.h"
+#include "sql/rewrite/latest_rows.h"
 
 namespace timelake::sql {
 
@@ -61,6 +62,7 @@ std::shared_ptr<Database> Database::Open(const SessionOptions& options,
   auto database = std::make_shared<Database>();
   database->instance = std::make_unique<duckdb::DuckDB>(nullptr, &config);
   RegisterFunctions(*database->instance->instance);
+  RegisterLatestRows(*database->instance->instance);
   database->connection = std::make_unique<duckdb::Connection>(*database->instance);
   Execute(*database->connection, "SET GLOBAL TimeZone = 'UTC'");
   if (lake) {

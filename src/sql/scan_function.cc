@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <duckdb/function/partition_stats.hpp>
 #include <duckdb/function/table_function.hpp>
 #include <duckdb/main/client_context.hpp>
 #include <duckdb/parallel/task_scheduler.hpp>
@@ -20,6 +21,7 @@
 #include "sql/arrow_to_duckdb.h"
 #include "sql/error.h"
 #include "sql/filters.h"
+#include "sql/missing_file.h"
 #include "sql/row_filter.h"
 
 namespace timelake::sql {
@@ -60,6 +62,7 @@ struct ScanBindData : duckdb::TableFunctionData {
 };
 
 struct ScanGlobal : duckdb::GlobalTableFunctionState {
+  std::shared_ptr<const TableVersion> table;
   std::vector<PushedFilter> filters;  // applied here
   std::vector<PushedFilter> hints;    // of them pruning may learn something while the query runs
   std::shared_ptr<scan::Scanner> scanner;
@@ -131,7 +134,9 @@ duckdb::unique_ptr<duckdb::GlobalTableFunctionState> InitGlobal(
   request.order = bind.order;
   request.threads =
       static_cast<int>(duckdb::TaskScheduler::GetScheduler(context).NumberOfThreads());
-  state->scanner = ValueOrThrow(bind.table->open(*bind.table, std::move(request)));
+  state->table = bind.table;
+  state->scanner =
+      ValueOrThrow(ExplainMissing(*bind.table, bind.table->open(*bind.table, std::move(request))));
   for (const scan::ScanFile& file : state->scanner->plan().files) {
     state->rows_planned += file.file.record_count;
   }
@@ -154,10 +159,11 @@ bool NextBatch(ScanGlobal& global, ScanLocal& local) {
   local.row = 0;
   while (true) {
     if (!local.reader) {
-      local.reader = ValueOrThrow(global.scanner->Next(local.filter.get()));
+      local.reader =
+          ValueOrThrow(ExplainMissing(*global.table, global.scanner->Next(local.filter.get())));
       if (!local.reader) return false;
     }
-    ThrowIfError(local.reader->ReadNext(&local.batch));
+    ThrowIfError(ExplainMissing(*global.table, local.reader->ReadNext(&local.batch)));
     if (!local.batch) {
       local.reader.reset();
     } else if (local.batch->num_rows() > 0) {
@@ -230,6 +236,22 @@ duckdb::unique_ptr<duckdb::NodeStatistics> Cardinality(duckdb::ClientContext&,
   return duckdb::make_uniq<duckdb::NodeStatistics>(rows);
 }
 
+// count(*) without a scan, where the manifests' counts are those of the query.
+duckdb::vector<duckdb::PartitionStatistics> PartitionStats(duckdb::ClientContext&,
+                                                           duckdb::GetPartitionStatsInput& input) {
+  const auto& bind = input.bind_data->Cast<ScanBindData>();
+  duckdb::vector<duckdb::PartitionStatistics> stats;
+  if (!bind.in_lists.empty() || !bind.table->count) return stats;
+  const auto rows = bind.table->count(*bind.table);
+  if (!rows) return stats;
+  duckdb::PartitionStatistics all;
+  all.row_start = 0;
+  all.count = static_cast<idx_t>(*rows);
+  all.count_type = duckdb::CountType::COUNT_EXACT;
+  stats.push_back(std::move(all));
+  return stats;
+}
+
 double Progress(duckdb::ClientContext&, const duckdb::FunctionData*,
                 const duckdb::GlobalTableFunctionState* global_state) {
   const auto& global = global_state->Cast<ScanGlobal>();
@@ -245,6 +267,10 @@ duckdb::InsertionOrderPreservingMap<duckdb::string> Explain(
   duckdb::InsertionOrderPreservingMap<duckdb::string> result;
   result["Table"] = bind.table->name;
   result["Version"] = std::to_string(bind.table->number);
+  if (!bind.table->rewrite.empty()) result["Rewrite"] = bind.table->rewrite;
+  if (bind.table->time_travel) {
+    result["Snapshot"] = std::to_string(bind.table->snapshot->snapshot_id);
+  }
   std::vector<std::string> lists;
   for (const PushedFilter& list : bind.in_lists) {
     lists.push_back(list.filter->ToString(list.field->name));
@@ -300,6 +326,18 @@ duckdb::virtual_column_map_t VirtualColumns(duckdb::ClientContext&,
 
 }  // namespace
 
+bool IsScan(const duckdb::LogicalGet& get) {
+  return get.function.function == Scan && get.bind_data != nullptr;
+}
+
+std::shared_ptr<const TableVersion> TableOf(const duckdb::LogicalGet& get) {
+  return get.bind_data->Cast<ScanBindData>().table;
+}
+
+void SetTable(duckdb::LogicalGet& get, std::shared_ptr<const TableVersion> table) {
+  get.bind_data->Cast<ScanBindData>().table = std::move(table);
+}
+
 duckdb::TableFunction MakeScanFunction() {
   duckdb::TableFunction function("timelake_scan", {}, Scan, nullptr, InitGlobal, InitLocal);
   function.projection_pushdown = true;
@@ -310,6 +348,7 @@ duckdb::TableFunction MakeScanFunction() {
   function.set_scan_order = SetOrder;
   function.pushdown_complex_filter = PushdownFilters;
   function.cardinality = Cardinality;
+  function.get_partition_stats = PartitionStats;
   function.table_scan_progress = Progress;
   function.to_string = Explain;
   function.dynamic_to_string = ExplainAnalyze;

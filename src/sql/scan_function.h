@@ -8,6 +8,7 @@
 
 namespace duckdb {
 struct FunctionData;
+class LogicalGet;
 class TableCatalogEntry;
 class TableFunction;
 }  // namespace duckdb
@@ -22,5 +23,12 @@ duckdb::TableFunction MakeScanFunction();
 // What it is bound to. `entry` may be null; it lives as long as the transaction.
 duckdb::unique_ptr<duckdb::FunctionData> MakeScanBindData(std::shared_ptr<const TableVersion> table,
                                                           duckdb::TableCatalogEntry* entry);
+
+// Whether an operator of a plan is that function.
+bool IsScan(const duckdb::LogicalGet& get);
+
+// Of such an operator: what it reads, and another table version with the same columns for it.
+std::shared_ptr<const TableVersion> TableOf(const duckdb::LogicalGet& get);
+void SetTable(duckdb::LogicalGet& get, std::shared_ptr<const TableVersion> table);
 
 }  // namespace timelake::sql

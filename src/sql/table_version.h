@@ -3,8 +3,11 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
+
+#include <arrow/record_batch.h>
 
 #include "base/error.h"
 #include "iceberg/metadata.h"
@@ -32,8 +35,16 @@ struct TableVersion {
   const iceberg::Snapshot* snapshot = nullptr;  // null: an empty table
   table::Env env;
   table::Contract contract;
-  bool dedup = false;  // rows that were replaced are left out of scans
-  OpenScan open;       // tests give one that needs no files
+  bool dedup = false;        // rows that were replaced are left out of scans
+  bool time_travel = false;  // `snapshot` was asked for by AT: others may be newer
+  OpenScan open;             // tests give one that needs no files
+  // The newest row of each series, in the columns of `schema`; null when no index holds. Unset: not
+  // to be asked for.
+  std::function<std::shared_ptr<arrow::RecordBatch>(const TableVersion&)> latest;
+  // The number of rows, where metadata alone tells exactly. Unset: a scan has to count.
+  std::function<std::optional<int64_t>(const TableVersion&)> count;
+  std::string rewrite;                   // what stands in for the scan, for EXPLAIN
+  std::optional<int64_t> rows_in_place;  // of what stands in
 };
 
 // The current snapshot of a version that a handle has seen. kUnsupported for a table of a newer
@@ -41,6 +52,10 @@ struct TableVersion {
 Result<std::shared_ptr<const TableVersion>> CurrentVersion(const table::Handle& handle,
                                                            const table::Version& version,
                                                            const table::SettingMap& session);
+
+// The table with these rows for all of its own.
+std::shared_ptr<const TableVersion> LatestVersion(const TableVersion& table,
+                                                  std::shared_ptr<arrow::RecordBatch> rows);
 
 // Rows that the snapshot's summary declares; 0 if it does not say.
 int64_t DeclaredRows(const TableVersion& table);

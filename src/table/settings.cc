@@ -285,6 +285,7 @@ Result<Settings> ResolveSettings(const std::map<std::string, std::string>& prope
   out.previous_versions_max = resolver.Number("write.metadata.previous-versions-max");
   out.manifest_target_bytes = resolver.Number("commit.manifest.target-size-bytes");
   out.shared = resolver.Number("shared") != 0;
+  out.latest_from_index = resolver.Number("latest-from-index") != 0;
   if (resolver.SourceOf("read-dedup") != Resolver::kDefault) {
     out.read_dedup = resolver.Number("read-dedup") != 0;
   }

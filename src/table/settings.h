@@ -87,6 +87,7 @@ struct Settings {
   int64_t manifest_target_bytes = 0;  // commit.manifest.target-size-bytes
   bool shared = false;                // timelake.shared
   std::optional<bool> read_dedup;     // none: as dedup
+  bool latest_from_index = true;
   std::vector<std::string> warnings;
 };
 

@@ -68,6 +68,9 @@ const std::vector<SettingDef>& Rows() {
        "Queries leave out rows that a later write of the same series and time has replaced. "
        "Without a value: as dedup.",
        "timelake.read-dedup"},
+      {"latest-from-index", "true", kAtTable | kAtSession, kBool, 0, 0, "",
+       "Queries that need the newest row of each series only take it from the last-value index.",
+       "timelake.latest-from-index"},
 
       // Appends and commits.
       {"max-future", "1d", kLayout, kDuration, kMicrosPerMilli, kThousandYears, "off",

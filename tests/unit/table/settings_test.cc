@@ -81,6 +81,7 @@ const ValueCase kValues[] = {
      "1 .. 22 with zstd, 1 .. 9 with gzip, 0 .. 11 with brotli"},
     {"write.format.default", kAtTable, {"parquet"}, {"", "orc", "avro", "Parquet"}, "parquet"},
     {"read-dedup", kAtTable | kAtSession, {"true", "false"}, {"", "yes", "1"}, "true or false"},
+    {"latest-from-index", kAtTable | kAtSession, {"true", "false"}, {"", "on"}, "true or false"},
     {"max-future",
      kLayout,
      {"1d", "10y", "1ms", "off"},

@@ -1,0 +1,75 @@
+#include <atomic>
+#include <numeric>
+
+#include <arrow/array.h>
+#include <arrow/buffer.h>
+#include <arrow/compute/api_vector.h>
+#include <arrow/datum.h>
+
+#include "iceberg/arrow_schema.h"
+#include "scan/scan.h"
+
+namespace timelake::scan {
+namespace {
+
+class BatchScanner : public Scanner {
+ public:
+  BatchScanner(std::shared_ptr<arrow::RecordBatch> batch, ScanRequest request)
+      : batch_(std::move(batch)), request_(std::move(request)) {
+    iceberg::Schema out;
+    for (int id : request_.field_ids) {
+      out.fields.push_back(*iceberg::FindFieldById(request_.schema, id));
+    }
+    schema_ = iceberg::ToArrow(out);
+    plan_.counters = std::make_shared<Counters>();
+    plan_.counters->rows_total = plan_.counters->rows_read = batch_->num_rows();
+  }
+
+  std::shared_ptr<arrow::Schema> schema() const override { return schema_; }
+  const Plan& plan() const override { return plan_; }
+
+  Result<std::shared_ptr<arrow::RecordBatchReader>> Next(RowFilter* filter) override {
+    if (done_.exchange(true)) return nullptr;
+    std::vector<uint32_t> rows(static_cast<size_t>(batch_->num_rows()));
+    std::iota(rows.begin(), rows.end(), 0);
+    for (size_t i = 0; i < request_.filters.size(); ++i) {
+      TL_RETURN_NOT_OK(filter->Keep(i, Column(request_.filters[i].field_id)->data(), &rows));
+    }
+    const bool all = static_cast<int64_t>(rows.size()) == batch_->num_rows();
+    const arrow::UInt32Array indices(static_cast<int64_t>(rows.size()), arrow::Buffer::Wrap(rows));
+    arrow::ArrayVector columns;
+    for (int id : request_.field_ids) {
+      auto column = Column(id);
+      if (!all) {
+        TL_ASSIGN_OR_RAISE(column, arrow::compute::Take(*column, indices));
+      }
+      columns.push_back(std::move(column));
+    }
+    plan_.counters->rows_passed += indices.length();
+    auto batch = arrow::RecordBatch::Make(schema_, indices.length(), std::move(columns));
+    return arrow::RecordBatchReader::Make({batch}, schema_);
+  }
+
+ private:
+  std::shared_ptr<arrow::Array> Column(int field_id) const {
+    const auto& fields = request_.schema.fields;
+    for (size_t i = 0; i < fields.size(); ++i) {
+      if (fields[i].id == field_id) return batch_->column(static_cast<int>(i));
+    }
+    return nullptr;  // FindFieldById found it
+  }
+
+  const std::shared_ptr<arrow::RecordBatch> batch_;
+  const ScanRequest request_;
+  std::shared_ptr<arrow::Schema> schema_;
+  Plan plan_;
+  std::atomic<bool> done_{false};
+};
+
+}  // namespace
+
+std::shared_ptr<Scanner> ScanBatch(std::shared_ptr<arrow::RecordBatch> batch, ScanRequest request) {
+  return std::make_shared<BatchScanner>(std::move(batch), std::move(request));
+}
+
+}  // namespace timelake::scan
