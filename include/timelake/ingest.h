@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -25,6 +26,9 @@ struct ReadFilesOptions {
   // columns. Binary and fixed columns: "\xHH" is one byte, everything else stands for itself.
   std::optional<std::vector<std::string>> null_values;
   std::string delimiter;  // empty: ',' for CSV, tab for TSV
+  // Stops the inference of types, which reads all of a text file; polled between batches. Imports
+  // take AppendOptions::cancelled where this is empty.
+  std::function<bool()> cancelled;
 };
 
 struct ImportOptions {

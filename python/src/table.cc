@@ -347,8 +347,11 @@ void BindTable(nb::module_& m) {
       .def("duckdb_sql", [](const TableObject& self) { return self.core()->DuckDbSql(); });
   m.def("infer_schema", [](const std::string& path, const nb::dict& given) {
     const ReadFilesOptions options = ToImportOptions(given).read;
-    return ExportSchema(*RunCall<SchemaPtr>(
-        {}, [path, options](const std::shared_ptr<Call>&) { return InferSchema(path, options); }));
+    return ExportSchema(*RunCall<SchemaPtr>({}, [path, options](const std::shared_ptr<Call>& call) {
+      ReadFilesOptions stoppable = options;
+      stoppable.cancelled = [call] { return call->cancelled(); };
+      return InferSchema(path, stoppable);
+    }));
   });
 }
 

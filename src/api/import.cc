@@ -156,6 +156,9 @@ class CommitReader : public arrow::RecordBatchReader {
     TL_ASSIGN_OR_RAISE(auto copy, source_.Open(path_));
     std::shared_ptr<arrow::RecordBatch> batch;
     do {
+      if (options_.append.cancelled && options_.append.cancelled()) {
+        return MakeError(ErrorKind::kCancelled, "reading " + path_ + " was cancelled");
+      }
       TL_RETURN_NOT_OK(copy->ReadNext(&batch));
     } while (batch);
     validated_ = true;
@@ -276,7 +279,9 @@ arrow::Result<ImportResult> CreateAndImport(Lake& lake, std::string_view name,
                                             const TableOptions& table_options,
                                             const ImportOptions& options, ImportResult* committed) {
   if (files.empty()) return InvalidArgument("no files were given");
-  TL_ASSIGN_OR_RAISE(iceberg::Schema schema, SchemaOf(files[0], options.read));
+  ReadFilesOptions read = options.read;
+  if (!read.cancelled) read.cancelled = options.append.cancelled;
+  TL_ASSIGN_OR_RAISE(iceberg::Schema schema, SchemaOf(files[0], read));
   for (iceberg::Field& field : schema.fields) {
     // Days only: as a time column they are midnights.
     const bool days =

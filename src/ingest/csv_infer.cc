@@ -82,6 +82,9 @@ Result<iceberg::Schema> InferCsv(sql::Engine& engine, const CsvSource& source,
   std::vector<Candidates> columns(source.names.size());
   TL_ASSIGN_OR_RAISE(auto reader, ReadCsvText(engine, source));
   while (true) {
+    if (options.cancelled && options.cancelled()) {
+      return MakeError(ErrorKind::kCancelled, "reading " + source.path + " was cancelled");
+    }
     TL_ASSIGN_OR_RAISE(auto batch, reader->Next());
     if (!batch) break;
     for (size_t c = 0; c < columns.size(); ++c) {

@@ -85,6 +85,24 @@ def test_appends_stop_and_commit_nothing(delay, tmp_path):
     assert float(first[0]) < 600
 
 
+@pytest.mark.parametrize(
+    "call", ["t.import_files('big.csv')", "lake.import_files('u', 'big.csv', 'time')"]
+)
+def test_imports_stop_and_commit_nothing(call, tmp_path):
+    with open(tmp_path / "big.csv", "w") as file:
+        file.write("time,device,v\n")
+        file.writelines(
+            f"2026-01-03T00:00:{i % 60:02}.{i // 60:06}Z,d,{i}\n" for i in range(1_000_000)
+        )
+    code = f"""
+t = lake.create_table("t", "time:timestamptz, device:string, v:double", time_column="time")
+measure(lambda: {call}, 0.15)
+print(*lake.tables(), t.info()["rows"])
+"""
+    ((latency,), (tables, rows)) = measured(code, tmp_path)
+    assert float(latency) < 300 and (tables, rows) == ("default.t", "0")
+
+
 def test_a_generator_is_interrupted_where_it_waits(tmp_path):
     code = """
 def slow():
