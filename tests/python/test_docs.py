@@ -1,10 +1,13 @@
 """Docstrings: every public name has one, and their examples run. help() is worth reading."""
 
+import ast
 import asyncio
 import doctest
 import importlib
 import inspect
+import pathlib
 import pydoc
+import re
 
 import pytest
 
@@ -65,6 +68,55 @@ def test_example(example, world):
     output = []
     runner.run(example, out=output.append)
     assert runner.summarize(verbose=False).failed == 0, "".join(output)
+
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+def blocks():
+    """The Python examples of the pages."""
+    for page in ("README.md", "docs/python.md"):
+        for number, code in enumerate(
+            re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.DOTALL)
+        ):
+            yield pytest.param(code, id=f"{page}-{number}")
+
+
+@pytest.mark.parametrize("code", list(blocks()))
+def test_pages(code, timelake, tmp_path, monkeypatch):
+    """Each block runs, with what the text around it takes for granted."""
+    import duckdb
+    import pandas
+    import pyarrow as pa
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(duckdb, "connect", lambda connect=duckdb.connect: prepared(connect()))
+    lake = timelake.Lake("warehouse")
+    rows = {
+        "time": pandas.to_datetime(["2026-01-03", "2026-01-04"], utc=True),
+        "device": ["a", "b"],
+        "v": [81.0, 90.5],
+    }
+    if "create_table" not in code:
+        schema = "time:timestamptz, device:string, v:double"
+        lake.create_table("readings", schema, time_column="time", series_key=["device"]).append(
+            rows
+        )
+        lake.import_files(
+            "weather", ROOT / "examples/data/nyc_weather.csv.gz", "time_hour", ["origin"], "month"
+        )
+    names = {"timelake": timelake, "lake": lake, "duckdb": duckdb, "frame": pandas.DataFrame(rows)}
+    names["parts"] = [pa.table(rows), pa.table(rows)]
+    names["table"] = lake.table("readings") if "create_table" not in code else None
+    compiled = compile(code, "page", "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+    result = eval(compiled, names)
+    if inspect.iscoroutine(result):
+        asyncio.run(result)
+
+
+def prepared(connection):
+    connection.execute("CREATE TABLE my_table AS SELECT 'a' AS device")
+    return connection
 
 
 def public():
