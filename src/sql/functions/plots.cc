@@ -144,7 +144,8 @@ struct LttbOfRows {
 
   static void WindowInit(AggregateInputData& data, const duckdb::WindowPartitionInput& partition,
                          duckdb::data_ptr_t state) {
-    reinterpret_cast<State*>(state)->window = WindowPoints<double>::Make(data, partition, true);
+    reinterpret_cast<State*>(state)->window =
+        WindowPoints<double>::Make(data, partition, true, false);
   }
 
   static void Window(AggregateInputData& data, const duckdb::WindowPartitionInput&,
@@ -152,9 +153,9 @@ struct LttbOfRows {
                      const duckdb::SubFrames& frames, Vector& result, idx_t row) {
     const auto& window = *reinterpret_cast<const State*>(state)->window;
     std::vector<Point<double>> copy;
-    const auto points = window.Of(frames, &copy);
-    if (window.sorted) return Put(points, data, result, row);
-    std::vector<Point<double>> sorted(points.begin(), points.end());
+    const auto frame = window.Of(frames, &copy);
+    if (frame.in_place) return Put(frame.points, data, result, row);
+    std::vector<Point<double>> sorted(frame.points.begin(), frame.points.end());
     SortPoints(&sorted);
     Put(sorted, data, result, row);
   }

@@ -90,34 +90,36 @@ void ForEachPoint(duckdb::Vector inputs[], duckdb::idx_t count, bool skip_nan, c
   }
 }
 
-// The readings of a window's partition, once for all of its frames: copying those of every frame,
-// as DuckDB's general way does, costs a hundred times as much.
+// The readings that a window reads, once for all of its frames: copying those of every frame, as
+// DuckDB's general way does, costs a hundred times as much. They may be of several partitions, one
+// after the other; a frame is within one.
 template <typename V>
 struct WindowPoints {
   Point<V>* points;
   uint64_t* before;  // of row i: how many points are before it; one more entry than rows
-  bool sorted;       // by (time, value)
-  bool increasing;   // no time twice
+  uint64_t* breaks;  // of point i: how many points up to it are not in order with the one before
 
+  // In order: by (time, value), or if `one_per_time` by time without repeats.
   static const WindowPoints* Make(duckdb::AggregateInputData& data,
-                                  const duckdb::WindowPartitionInput& partition, bool skip_nan) {
+                                  const duckdb::WindowPartitionInput& input, bool skip_nan,
+                                  bool one_per_time) {
     const auto bytes = [&](uint64_t size) { return data.allocator.AllocateAligned(size); };
     auto* made = reinterpret_cast<WindowPoints*>(bytes(sizeof(WindowPoints)));
-    made->points = reinterpret_cast<Point<V>*>(bytes((partition.count + 1) * sizeof(Point<V>)));
-    made->before = reinterpret_cast<uint64_t*>(bytes((partition.count + 1) * sizeof(uint64_t)));
-    made->sorted = made->increasing = true;
+    made->points = reinterpret_cast<Point<V>*>(bytes((input.count + 1) * sizeof(Point<V>)));
+    made->before = reinterpret_cast<uint64_t*>(bytes((input.count + 1) * sizeof(uint64_t)));
+    made->breaks = reinterpret_cast<uint64_t*>(bytes((input.count + 1) * sizeof(uint64_t)));
     uint64_t count = 0, row = 0;
     duckdb::ColumnDataScanState scan;
-    partition.inputs->InitializeScan(scan, partition.column_ids);
+    input.inputs->InitializeScan(scan, input.column_ids);
     duckdb::DataChunk chunk;
-    partition.inputs->InitializeScanChunk(scan, chunk);
-    while (partition.inputs->Scan(scan, chunk)) {
+    input.inputs->InitializeScanChunk(scan, chunk);
+    while (input.inputs->Scan(scan, chunk)) {
       uint64_t next = row;
       ForEachPoint<V>(chunk.data.data(), chunk.size(), skip_nan,
                       [&](duckdb::idx_t i, const Point<V>& point) {
-                        if (!partition.filter_mask.RowIsValid(row + i)) return;
+                        if (!input.filter_mask.RowIsValid(row + i)) return;
                         while (next <= row + i) made->before[next++] = count;
-                        made->Append(point, &count);
+                        made->Append(point, count++, one_per_time);
                       });
       row += chunk.size();
       while (next < row) made->before[next++] = count;
@@ -126,26 +128,34 @@ struct WindowPoints {
     return made;
   }
 
-  // The points of a frame, which may have holes (EXCLUDE): copied to `copy` unless they are next to
-  // each other. Whether they are sorted or increasing holds for them, too.
-  std::span<const Point<V>> Of(const duckdb::SubFrames& frames, std::vector<Point<V>>* copy) const {
-    if (frames.size() == 1) return Part(frames[0].start, frames[0].end);
-    copy->clear();
+  struct Frame {
+    std::span<const Point<V>> points;
+    bool in_place = false;  // next to each other, and in order
+  };
+
+  // The points of a frame; with holes (EXCLUDE) they are copied to `copy`.
+  Frame Of(const duckdb::SubFrames& frames, std::vector<Point<V>>* copy) const {
+    if (frames.size() == 1) {
+      const auto part = Part(frames[0].start, frames[0].end);
+      if (part.empty()) return {part, true};
+      const auto first = static_cast<uint64_t>(part.data() - points);
+      return {part, breaks[first] == breaks[first + part.size() - 1]};
+    }
     for (const auto& frame : frames) {
       const auto part = Part(frame.start, frame.end);
       copy->insert(copy->end(), part.begin(), part.end());
     }
-    return *copy;
+    return {*copy, false};
   }
 
  private:
-  void Append(const Point<V>& point, uint64_t* count) {
-    if (*count > 0) {
-      const Point<V>& last = points[*count - 1];
-      sorted &= !PointLess(point, last);
-      increasing &= last.time < point.time;
-    }
-    points[(*count)++] = point;
+  void Append(const Point<V>& point, uint64_t index, bool one_per_time) {
+    points[index] = point;
+    breaks[index] = 0;
+    if (index == 0) return;
+    const Point<V>& last = points[index - 1];
+    const bool in_order = one_per_time ? last.time < point.time : !PointLess(point, last);
+    breaks[index] = breaks[index - 1] + (in_order ? 0 : 1);
   }
 
   std::span<const Point<V>> Part(uint64_t begin, uint64_t end) const {

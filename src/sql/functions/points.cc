@@ -10,21 +10,6 @@ double MicrosBetween(int64_t begin, int64_t end) {
   return static_cast<double>(static_cast<uint64_t>(end) - static_cast<uint64_t>(begin));
 }
 
-// Neumaier's sum: exact to the last digit or so whatever the number of terms.
-class Sum {
- public:
-  void Add(double term) {
-    const double sum = sum_ + term;
-    lost_ += std::fabs(sum_) >= std::fabs(term) ? (sum_ - sum) + term : (term - sum) + sum_;
-    sum_ = sum;
-  }
-  double Get() const { return std::isfinite(lost_) ? sum_ + lost_ : sum_; }
-
- private:
-  double sum_ = 0;
-  double lost_ = 0;
-};
-
 double HeightBetween(double from, double to, Interpolation method) {
   return method == Interpolation::kLocf ? from : from / 2 + to / 2;
 }
@@ -53,41 +38,64 @@ template void SortPoints(std::vector<Point<int64_t>>*);
 template void KeepOnePerTime(std::vector<Point<double>>*);
 template void KeepOnePerTime(std::vector<Point<int64_t>>*);
 
+void Area::Add(const Point<double>& point) {
+  if (started_) {
+    area_.Add(HeightBetween(last_.value, point.value, method_) *
+              MicrosBetween(last_.time, point.time));
+  } else {
+    first_time_ = point.time;
+    started_ = true;
+  }
+  last_ = point;
+}
+
+double Area::Mean() const {
+  if (last_.time == first_time_) return last_.value;
+  return area_.Get() / MicrosBetween(first_time_, last_.time);
+}
+
 double TimeWeightedMean(std::span<const Point<double>> points, Interpolation method) {
-  if (points.size() == 1) return points[0].value;
+  Area area(method);
+  for (const auto& point : points) area.Add(point);
+  if (std::isfinite(area.Mean()) || points.size() == 1) return area.Mean();
+  // Values near the end of the range of double overflow as areas, though not as a mean.
   const double total = MicrosBetween(points.front().time, points.back().time);
-  const auto sum = [&](double unit) {
-    Sum area;
-    for (size_t i = 0; i + 1 < points.size(); ++i) {
-      const double width = MicrosBetween(points[i].time, points[i + 1].time) / unit;
-      area.Add(HeightBetween(points[i].value, points[i + 1].value, method) * width);
+  Sum mean;
+  for (size_t i = 0; i + 1 < points.size(); ++i) {
+    mean.Add(HeightBetween(points[i].value, points[i + 1].value, method) *
+             (MicrosBetween(points[i].time, points[i + 1].time) / total));
+  }
+  return mean.Get();
+}
+
+template <typename V>
+void CounterSteps<V>::Add(const Point<V>& point) {
+  if (started_) {
+    const bool reset = point.value < last_;
+    if constexpr (std::is_floating_point_v<V>) {
+      sum_.Add(reset ? point.value : point.value - last_);
+    } else {
+      V step = point.value;
+      overflow_ |= !reset && __builtin_sub_overflow(point.value, last_, &step);
+      overflow_ |= __builtin_add_overflow(sum_, step, &sum_);
     }
-    return area.Get() / (total / unit);
-  };
-  const double mean = sum(1);
-  // Values near the end of the range of double would overflow as areas, though not as a mean.
-  return std::isfinite(mean) ? mean : sum(total);
+  }
+  started_ = true;
+  last_ = point.value;
 }
 
-std::optional<double> Increase(std::span<const Point<double>> points) {
-  Sum sum;
-  for (size_t i = 1; i < points.size(); ++i) {
-    const double before = points[i - 1].value, now = points[i].value;
-    sum.Add(now < before ? now : now - before);
+template <typename V>
+std::optional<V> CounterSteps<V>::Increase() const {
+  if (overflow_) return std::nullopt;
+  if constexpr (std::is_floating_point_v<V>) {
+    return sum_.Get();
+  } else {
+    return sum_;
   }
-  return sum.Get();
 }
 
-std::optional<int64_t> Increase(std::span<const Point<int64_t>> points) {
-  int64_t sum = 0;
-  for (size_t i = 1; i < points.size(); ++i) {
-    const int64_t before = points[i - 1].value, now = points[i].value;
-    int64_t step = now;
-    if (now >= before && __builtin_sub_overflow(now, before, &step)) return std::nullopt;
-    if (__builtin_add_overflow(sum, step, &sum)) return std::nullopt;
-  }
-  return sum;
-}
+template class CounterSteps<double>;
+template class CounterSteps<int64_t>;
 
 std::optional<double> Delta(const Point<double>& first, const Point<double>& last) {
   return last.value - first.value;

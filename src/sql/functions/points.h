@@ -42,17 +42,62 @@ void SortPoints(std::vector<Point<V>>* points);
 template <typename V>
 void KeepOnePerTime(std::vector<Point<V>>* points);
 
+// Neumaier's sum: exact to the last digit or so whatever the number of terms.
+class Sum {
+ public:
+  void Add(double term) {
+    const double sum = sum_ + term;
+    lost_ += std::fabs(sum_) >= std::fabs(term) ? (sum_ - sum) + term : (term - sum) + sum_;
+    sum_ = sum;
+  }
+  double Get() const { return std::isfinite(lost_) ? sum_ + lost_ : sum_; }
+
+ private:
+  double sum_ = 0;
+  double lost_ = 0;
+};
+
 enum class Interpolation { kLocf, kLinear };
 
-// The mean of the curve through `points` from the first to the last time, where each value holds
-// until the next one (then the last one has no weight) or moves to it in a straight line. One point
-// is its own mean. `points` have increasing times and are not empty.
+// The area under the curve through points of increasing times, added one after the other, where
+// each value holds until the next one (then the last one has no weight) or moves to it in a
+// straight line.
+class Area {
+ public:
+  explicit Area(Interpolation method) : method_(method) {}
+
+  void Add(const Point<double>& point);
+  // The mean from the first to the last time; of one point its value. It may be infinite or NaN
+  // where only the area is, which TimeWeightedMean puts right. At least one point.
+  double Mean() const;
+
+ private:
+  Interpolation method_;
+  bool started_ = false;
+  int64_t first_time_ = 0;
+  Point<double> last_;
+  Sum area_;
+};
+
+// The mean of the curve from the first to the last time. `points` have increasing times and are not
+// empty.
 double TimeWeightedMean(std::span<const Point<double>> points, Interpolation method);
 
-// How much a counter went up: the sum of its steps, where a smaller value than before means that it
-// started again from zero. `points` have increasing times. Nothing if that overflows.
-std::optional<double> Increase(std::span<const Point<double>> points);
-std::optional<int64_t> Increase(std::span<const Point<int64_t>> points);
+// How much a counter goes up over points of increasing times, added one after the other: the sum of
+// its steps, where a smaller value than before means that it started again from zero.
+template <typename V>
+class CounterSteps {
+ public:
+  void Add(const Point<V>& point);
+  // Nothing if that overflows.
+  std::optional<V> Increase() const;
+
+ private:
+  bool started_ = false;
+  bool overflow_ = false;
+  V last_{};
+  std::conditional_t<std::is_floating_point_v<V>, Sum, V> sum_{};
+};
 
 // The last minus the first value; nothing if that overflows.
 std::optional<double> Delta(const Point<double>& first, const Point<double>& last);

@@ -1,6 +1,7 @@
 // time_weighted_mean(time, value [, method]) and, for counters and gauges, rate, increase and
 // delta(time, value).
 
+#include <cmath>
 #include <optional>
 #include <span>
 #include <string>
@@ -27,11 +28,25 @@ using duckdb::Vector;
 
 constexpr char kTimeWeightedMean[] = "time_weighted_mean";
 
-// Collects the readings; `Op` turns those of one group, one per time, into a result.
+// Collects the readings; `Op` adds up those of one group in order of time, one a time:
+//   using Running = ...;                               // trivially copyable
+//   static Running Start(const AggregateInputData&);
+//   static std::optional<Result> Of(const Running&, std::span<const Point<V>> added, data);
 template <typename V, typename Op>
 struct OfReadings {
+  using Points = std::span<const Point<V>>;
+  using Running = typename Op::Running;
+
+  // What a thread knows of the last frame of a window: most often the next one only adds to it
+  // (rows from the start of the partition on), and need not begin anew.
+  struct LastFrame {
+    Points points;
+    Running running;
+  };
+
   struct State : PointList<V> {
     const WindowPoints<V>* window;  // only of a window's partition
+    LastFrame* last_frame;          // only of a thread at a window
   };
 
   static void Initialize(State& state) { state = State{}; }
@@ -50,29 +65,49 @@ struct OfReadings {
   static void Result(State& state, AggregateInputData& data, Vector& result, idx_t row) {
     auto points = state.Get();
     KeepOnePerTime(&points);
-    Put(points, data, result, row);
+    PutAll(points, data, result, row);
   }
 
   static void WindowInit(AggregateInputData& data, const duckdb::WindowPartitionInput& partition,
                          duckdb::data_ptr_t state) {
-    reinterpret_cast<State*>(state)->window = WindowPoints<V>::Make(data, partition, Op::kSkipNan);
+    reinterpret_cast<State*>(state)->window =
+        WindowPoints<V>::Make(data, partition, Op::kSkipNan, true);
   }
 
   static void Window(AggregateInputData& data, const duckdb::WindowPartitionInput&,
-                     duckdb::const_data_ptr_t state, duckdb::data_ptr_t,
+                     duckdb::const_data_ptr_t partition, duckdb::data_ptr_t thread,
                      const duckdb::SubFrames& frames, Vector& result, idx_t row) {
-    const auto& window = *reinterpret_cast<const State*>(state)->window;
+    const auto& window = *reinterpret_cast<const State*>(partition)->window;
     std::vector<Point<V>> copy;
-    const auto points = window.Of(frames, &copy);
-    if (window.increasing) return Put(points, data, result, row);
-    std::vector<Point<V>> sorted(points.begin(), points.end());
-    KeepOnePerTime(&sorted);
-    Put(sorted, data, result, row);
+    const auto frame = window.Of(frames, &copy);
+    const Points points = frame.points;
+    if (!frame.in_place) {
+      std::vector<Point<V>> sorted(points.begin(), points.end());
+      KeepOnePerTime(&sorted);
+      return PutAll(sorted, data, result, row);
+    }
+    auto*& last = reinterpret_cast<State*>(thread)->last_frame;
+    if (!last) {
+      last = reinterpret_cast<LastFrame*>(data.allocator.AllocateAligned(sizeof(LastFrame)));
+      new (last) LastFrame{{}, Op::Start(data)};
+    }
+    if (last->points.data() != points.data() || last->points.size() > points.size()) {
+      *last = LastFrame{points.first(0), Op::Start(data)};
+    }
+    for (const auto& point : points.subspan(last->points.size())) last->running.Add(point);
+    last->points = points;
+    Put(last->running, points, data, result, row);
   }
 
-  static void Put(std::span<const Point<V>> points, const AggregateInputData& data, Vector& result,
-                  idx_t row) {
-    const auto value = points.empty() ? std::nullopt : Op::Of(points, data);
+  static void PutAll(Points points, const AggregateInputData& data, Vector& result, idx_t row) {
+    Running running = Op::Start(data);
+    for (const auto& point : points) running.Add(point);
+    Put(running, points, data, result, row);
+  }
+
+  static void Put(const Running& running, Points points, const AggregateInputData& data,
+                  Vector& result, idx_t row) {
+    const auto value = points.empty() ? std::nullopt : Op::Of(running, points, data);
     if (!value) return FlatVector::SetNull(result, row, true);
     using Type = std::decay_t<decltype(*value)>;
     FlatVector::GetData<Type>(result)[row] = *value;
@@ -101,10 +136,16 @@ struct MethodData : public duckdb::FunctionData {
 };
 
 struct TimeWeightedMeanOp {
+  using Running = Area;
   static constexpr bool kSkipNan = false;
-  static std::optional<double> Of(std::span<const Point<double>> points,
+  static Interpolation Method(const AggregateInputData& data) {
+    return data.bind_data->Cast<MethodData>().method;
+  }
+  static Area Start(const AggregateInputData& data) { return Area(Method(data)); }
+  static std::optional<double> Of(const Area& area, std::span<const Point<double>> points,
                                   const AggregateInputData& data) {
-    return TimeWeightedMean(points, data.bind_data->Cast<MethodData>().method);
+    const double mean = area.Mean();
+    return std::isfinite(mean) ? mean : TimeWeightedMean(points, Method(data));
   }
 };
 
@@ -134,20 +175,27 @@ T OrOutOfRange(const std::optional<T>& value, const char* function) {
 }
 
 template <typename V>
-struct IncreaseOp {
+struct CounterOp {
+  using Running = CounterSteps<V>;
   static constexpr bool kSkipNan = true;
-  static std::optional<V> Of(std::span<const Point<V>> points, const AggregateInputData&) {
+  static Running Start(const AggregateInputData&) { return {}; }
+};
+
+template <typename V>
+struct IncreaseOp : CounterOp<V> {
+  static std::optional<V> Of(const CounterSteps<V>& steps, std::span<const Point<V>> points,
+                             const AggregateInputData&) {
     if (points.size() < 2) return std::nullopt;
-    return OrOutOfRange(Increase(points), "increase");
+    return OrOutOfRange(steps.Increase(), "increase");
   }
 };
 
 template <typename V>
-struct RateOp {
-  static constexpr bool kSkipNan = true;
-  static std::optional<double> Of(std::span<const Point<V>> points, const AggregateInputData&) {
+struct RateOp : CounterOp<V> {
+  static std::optional<double> Of(const CounterSteps<V>& steps, std::span<const Point<V>> points,
+                                  const AggregateInputData&) {
     if (points.size() < 2) return std::nullopt;
-    return static_cast<double>(OrOutOfRange(Increase(points), "rate")) /
+    return static_cast<double>(OrOutOfRange(steps.Increase(), "rate")) /
            SecondsBetween(points.front().time, points.back().time);
   }
 };

@@ -193,6 +193,31 @@ TEST_F(Aggregates, AsWindows) {
   }
 }
 
+// Frames that only grow are added to, also from thread to thread.
+TEST_F(Aggregates, AsRunningWindows) {
+  Run("CREATE TABLE numbered AS SELECT *, row_number() OVER (PARTITION BY g ORDER BY t) AS r, "
+      "g * 100000 + r AS id FROM real WHERE g < 100");
+  for (const char* aggregate : {"increase(t, v)", "rate(t, v)", "time_weighted_mean(t, v)",
+                                "time_weighted_mean(t, v, 'linear')"}) {
+    const std::string mean = std::string(aggregate).find("mean") == std::string::npos
+                                 ? ""
+                                 : "CASE WHEN r = 1 THEN v ELSE ";
+    std::string plain = "sum(CASE WHEN v < p THEN v ELSE v - p END) OVER w";
+    if (std::string(aggregate) == "rate(t, v)") plain += " / (x / 1e6)";
+    if (!mean.empty()) plain = mean + "sum(p * d) OVER w / x END";
+    if (std::string(aggregate).find("linear") != std::string::npos) {
+      plain = mean + "sum((p + v) / 2 * d) OVER w / x END";
+    }
+    ExpectSame(
+        fmt::format("SELECT id, {} OVER (PARTITION BY g ORDER BY t) FROM numbered", aggregate),
+        fmt::format("SELECT id, {} FROM (SELECT *, lag(v) OVER w AS p, epoch_us(t) - "
+                    "epoch_us(lag(t) OVER w) AS d, epoch_us(t) - epoch_us(first_value(t) "
+                    "OVER w) AS x FROM numbered WINDOW w AS (PARTITION BY g ORDER BY t)) "
+                    "WINDOW w AS (PARTITION BY g ORDER BY t)",
+                    plain));
+  }
+}
+
 // The algorithm as in Steinarsson's thesis, with its names.
 std::vector<Point<double>> ReferenceLttb(const std::vector<Point<double>>& data, int threshold) {
   const int length = static_cast<int>(data.size());

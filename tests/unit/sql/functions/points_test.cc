@@ -52,6 +52,13 @@ TEST(Points, TimeWeightedMeanIsExactWhereItCanBe) {
       std::isnan(TimeWeightedMean(std::vector<Real>{{0, 1}, {1, kNan}}, Interpolation::kLinear)));
 }
 
+template <typename V>
+std::optional<V> Increase(const std::vector<Point<V>>& points) {
+  CounterSteps<V> steps;
+  for (const auto& point : points) steps.Add(point);
+  return steps.Increase();
+}
+
 TEST(Points, IncreaseAndDeltaNeverWrap) {
   EXPECT_EQ(*Increase(std::vector<Whole>{{0, 5}, {1, 9}, {2, 3}, {3, 4}}), 8);
   EXPECT_EQ(*Increase(std::vector<Whole>{{0, 9'007'199'254'740'993}, {1, 9'007'199'254'740'994}}),
