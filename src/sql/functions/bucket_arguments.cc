@@ -3,6 +3,7 @@
 #include <duckdb/common/types/date.hpp>
 #include <duckdb/common/types/interval.hpp>
 #include <duckdb/common/types/timestamp.hpp>
+#include <duckdb/execution/expression_executor.hpp>
 
 #include "base/civil_time.h"
 
@@ -64,6 +65,26 @@ Status BucketArguments::Set(const Column& column, duckdb::idx_t index, bool widt
           UnifiedVectorFormat::GetData<duckdb::timestamp_t>(column.values)[index].value;
       return Status::OK();
   }
+}
+
+std::optional<GridArguments> ConstantBucketArguments(
+    duckdb::ClientContext& context, const duckdb::vector<duckdb::LogicalType>& types,
+    const duckdb::vector<duckdb::unique_ptr<duckdb::Expression>>& arguments,
+    const GridMaker& maker) {
+  duckdb::DataChunk chunk;
+  chunk.Initialize(duckdb::Allocator::DefaultAllocator(), types, 1);
+  for (duckdb::idx_t i = 0; i < arguments.size(); ++i) {
+    if (i == 1) continue;
+    if (arguments[i]->HasParameter() || !arguments[i]->IsFoldable()) return std::nullopt;
+    duckdb::Value value, cast;
+    if (!duckdb::ExpressionExecutor::TryEvaluateScalar(context, *arguments[i], value) ||
+        !value.DefaultTryCastAs(types[i], cast, nullptr)) {
+      return std::nullopt;
+    }
+    chunk.SetValue(i, 0, cast);
+  }
+  chunk.SetCardinality(1);
+  return BucketArguments(chunk, 1).At(0, maker);
 }
 
 }  // namespace timelake::sql

@@ -4,6 +4,7 @@
 
 #include <duckdb/common/types/data_chunk.hpp>
 #include <duckdb/common/vector.hpp>
+#include <duckdb/planner/expression.hpp>
 
 #include "sql/functions/grid_maker.h"
 
@@ -35,5 +36,12 @@ class BucketArguments {
   bool constant_ = true;
   bool zoned_ = false;
 };
+
+// The same of a call that is not running yet. `types` are those of the function's arguments.
+// Nothing if not all but the time are constant, or one is NULL. Throws through `maker`.
+std::optional<GridArguments> ConstantBucketArguments(
+    duckdb::ClientContext& context, const duckdb::vector<duckdb::LogicalType>& types,
+    const duckdb::vector<duckdb::unique_ptr<duckdb::Expression>>& arguments,
+    const GridMaker& maker);
 
 }  // namespace timelake::sql

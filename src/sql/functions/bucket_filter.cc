@@ -3,7 +3,6 @@
 #include <optional>
 #include <utility>
 
-#include <duckdb/common/types/data_chunk.hpp>
 #include <duckdb/common/types/timestamp.hpp>
 #include <duckdb/execution/expression_executor.hpp>
 #include <duckdb/main/client_context.hpp>
@@ -51,17 +50,8 @@ std::optional<BucketGrid> GridOf(duckdb::ClientContext& context,
                                  const duckdb::BoundFunctionExpression& call) {
   duckdb::vector<duckdb::LogicalType> types;
   for (const auto& child : call.children) types.push_back(child->return_type);
-  duckdb::DataChunk chunk;
-  chunk.Initialize(duckdb::Allocator::DefaultAllocator(), types, 1);
-  for (duckdb::idx_t i = 0; i < call.children.size(); ++i) {
-    if (i == 1) continue;
-    const auto value = ConstantValue(context, *call.children[i]);
-    if (!value) return std::nullopt;
-    chunk.SetValue(i, 0, *value);
-  }
-  chunk.SetCardinality(1);
   GridMaker maker(context, "time_bucket");
-  const auto arguments = BucketArguments(chunk, 1).At(0, maker);
+  const auto arguments = ConstantBucketArguments(context, types, call.children, maker);
   if (!arguments) return std::nullopt;
   return *maker.Get(*arguments);
 }

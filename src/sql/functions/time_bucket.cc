@@ -93,12 +93,23 @@ void Execute(duckdb::DataChunk& args, duckdb::ExpressionState& state, Vector& re
   if (all_constant) result.SetVectorType(duckdb::VectorType::CONSTANT_VECTOR);
 }
 
+// Reports wrong constants also where no row is read.
+duckdb::unique_ptr<duckdb::FunctionData> Bind(
+    duckdb::ClientContext& context, duckdb::ScalarFunction& function,
+    duckdb::vector<duckdb::unique_ptr<duckdb::Expression>>& arguments) {
+  GridMaker maker(context, kFunction);
+  const auto given = ConstantBucketArguments(context, function.arguments, arguments, maker);
+  if (given) maker.Get(*given);
+  return nullptr;
+}
+
 duckdb::ScalarFunction Make(duckdb::vector<LogicalType> arguments) {
   const LogicalType time = arguments[1];
   const auto execute = time.id() == LogicalTypeId::DATE
                            ? duckdb::scalar_function_t(Execute<duckdb::date_t>)
                            : duckdb::scalar_function_t(Execute<duckdb::timestamp_t>);
   duckdb::ScalarFunction function(kFunction, std::move(arguments), time, execute);
+  function.SetBindCallback(Bind);
   function.SetInitStateCallback(InitLocal);
   function.SetFallible();
   return function;
