@@ -41,7 +41,7 @@ class LakeCatalog : public duckdb::Catalog {
   duckdb::string GetDefaultSchema() const override { return lake_->default_namespace(); }
   bool InMemory() override { return false; }
   duckdb::string GetDBPath() override { return lake_->catalog().location_uri(); }
-  bool SupportsTimeTravel() const override { return true; }  // so that the refusal is ours
+  bool SupportsTimeTravel() const override { return true; }
   duckdb::DatabaseSize GetDatabaseSize(duckdb::ClientContext&) override { return {}; }
 
   duckdb::optional_ptr<duckdb::SchemaCatalogEntry> LookupSchema(

@@ -36,12 +36,7 @@ LakeSchema::Entry LakeSchema::LookupEntry(duckdb::CatalogTransaction transaction
   // Functions, types and collations are looked for here too, several times a statement.
   if (lookup.GetCatalogType() != duckdb::CatalogType::TABLE_ENTRY) return nullptr;
   if (!transaction.HasContext()) return nullptr;
-  if (lookup.GetAtClause()) {
-    Throw(Unsupported("time travel (AT) is not supported yet: {} is read at its newest version",
-                      lookup.GetEntryName()));
-  }
-  return LakeTransaction::Get(transaction.GetContext(), catalog)
-      .Table(*this, lookup.GetEntryName());
+  return LakeTransaction::Get(transaction.GetContext(), catalog).Table(*this, lookup);
 }
 
 duckdb::SimilarCatalogEntry LakeSchema::GetSimilarEntry(duckdb::CatalogTransaction transaction,

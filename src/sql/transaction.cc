@@ -10,7 +10,9 @@
 
 #include "base/text.h"
 #include "sql/error.h"
+#include "sql/metadata_tables.h"
 #include "sql/schema_entry.h"
+#include "sql/time_travel.h"
 
 namespace timelake::sql {
 
@@ -84,32 +86,59 @@ std::shared_ptr<const TableVersion> LakeTransaction::Resolve(const table::TableN
   return nullptr;
 }
 
-duckdb::CatalogEntry* LakeTransaction::Entry(LakeSchema& schema,
-                                             std::shared_ptr<const TableVersion> version,
-                                             const std::string& table_name) {
+duckdb::CatalogEntry* LakeTransaction::Entry(const TableVersion& version,
+                                             const std::string& entry_name, const MakeEntry& make) {
+  std::optional<int64_t> snapshot;
+  if (version.time_travel) snapshot = version.snapshot->snapshot_id;
+  const std::string name_space = version.name.substr(0, version.name.find('.'));
   std::lock_guard lock(mutex_);
-  auto& entry = entries_[version->name];
-  if (!entry) entry = LakeTable::Make(schema, table_name, std::move(version));
+  auto& entry = entries_[{name_space + "." + entry_name, snapshot}];
+  if (!entry) entry = make();
   return entry.get();
 }
 
-duckdb::optional_ptr<duckdb::CatalogEntry> LakeTransaction::Table(LakeSchema& schema,
-                                                                  const std::string& name) {
-  table::TableName full{schema.name, name};
+std::shared_ptr<const TableVersion> LakeTransaction::At(const TableVersion& version,
+                                                        const duckdb::BoundAtClause& at) {
+  const auto client = context.lock();
+  if (!client) Throw(InternalError("a transaction without a connection"));
+  const iceberg::Snapshot& snapshot = SnapshotOf(*client, version, at);
+  std::lock_guard lock(mutex_);
+  auto& known = snapshots_[{version.name, snapshot.snapshot_id}];
+  if (!known) known = AtSnapshot(version, snapshot);
+  return known;
+}
+
+std::shared_ptr<const TableVersion> LakeTransaction::Find(table::TableName* name) {
   // Also the text of 'file.csv' arrives here: not every name can be a table's.
-  if (!table::ParseTableName(full.full()).ok()) return nullptr;
-  auto version = Resolve(full);
-  if (!version) {
-    const std::string wanted = ToLowerAscii(name);
-    for (const std::string& candidate : TableNames(schema.name)) {
-      if (candidate == name || ToLowerAscii(candidate) != wanted) continue;
-      full.table = candidate;
-      version = Resolve(full);
-      if (version) break;
+  if (!table::ParseTableName(name->full()).ok()) return nullptr;
+  if (auto version = Resolve(*name)) return version;
+  const std::string wanted = ToLowerAscii(name->table);
+  for (const std::string& candidate : TableNames(name->name_space)) {
+    if (candidate == name->table || ToLowerAscii(candidate) != wanted) continue;
+    const table::TableName spelt{name->name_space, candidate};
+    if (auto version = Resolve(spelt)) {
+      *name = spelt;
+      return version;
     }
   }
+  return nullptr;
+}
+
+duckdb::optional_ptr<duckdb::CatalogEntry> LakeTransaction::Table(
+    LakeSchema& schema, const duckdb::EntryLookupInfo& lookup) {
+  auto metadata = ParseMetadataName(lookup.GetEntryName());
+  table::TableName name{schema.name, metadata ? metadata->table : lookup.GetEntryName()};
+  auto version = Find(&name);
   if (!version) return nullptr;
-  return Entry(schema, std::move(version), full.table);
+  if (const auto at = lookup.GetAtClause()) version = At(*version, *at);
+  if (!metadata) {
+    return Entry(*version, name.table,
+                 [&] { return LakeTable::Make(schema, name.table, version); });
+  }
+  metadata->table = name.table;
+  const std::string entry_name =
+      name.table + ToLowerAscii(lookup.GetEntryName().substr(lookup.GetEntryName().rfind('$')));
+  return Entry(*version, entry_name, [&] { return MakeMetadataTable(schema, *metadata, version); });
 }
 
 std::vector<duckdb::CatalogEntry*> LakeTransaction::AllTables(LakeSchema& schema) {
@@ -134,7 +163,8 @@ std::vector<duckdb::CatalogEntry*> LakeTransaction::AllTables(LakeSchema& schema
     auto version = Pinned(table::TableName{schema.name, name}.full());
     if (!version) continue;
     try {
-      entries.push_back(Entry(schema, std::move(version), name));
+      entries.push_back(
+          Entry(*version, name, [&] { return LakeTable::Make(schema, name, version); }));
     } catch (const std::exception&) {
       // A schema that SQL cannot show (two columns that differ in case only); a query names the
       // reason.

@@ -1,10 +1,12 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <duckdb/transaction/transaction.hpp>
@@ -12,6 +14,10 @@
 
 #include "sql/lake_context.h"
 #include "sql/table_entry.h"
+
+namespace duckdb {
+class BoundAtClause;
+}
 
 namespace timelake::sql {
 
@@ -27,7 +33,9 @@ class LakeTransaction : public duckdb::Transaction {
   static LakeTransaction& Get(duckdb::ClientContext& context, duckdb::Catalog& catalog);
 
   // The entry of a table, name in any case; null when there is none. Other errors are thrown.
-  duckdb::optional_ptr<duckdb::CatalogEntry> Table(LakeSchema& schema, const std::string& name);
+  // `lookup` may have an AT clause: it chooses among the snapshots of the pinned version.
+  duckdb::optional_ptr<duckdb::CatalogEntry> Table(LakeSchema& schema,
+                                                   const duckdb::EntryLookupInfo& lookup);
 
   // Entries of all tables of a namespace that can be opened, loaded concurrently. The others are
   // logged.
@@ -43,14 +51,23 @@ class LakeTransaction : public duckdb::Transaction {
   void Pin(const table::TableName& name, std::shared_ptr<const TableVersion> version);
   std::shared_ptr<const TableVersion> Pinned(const std::string& full_name);
   std::shared_ptr<const TableVersion> Resolve(const table::TableName& name);
-  duckdb::CatalogEntry* Entry(LakeSchema& schema, std::shared_ptr<const TableVersion> version,
-                              const std::string& table_name);
+  // The pinned version of a table, name in any case; corrects `name`.
+  std::shared_ptr<const TableVersion> Find(table::TableName* name);
+  // The same version with the snapshot of an AT clause.
+  std::shared_ptr<const TableVersion> At(const TableVersion& version,
+                                         const duckdb::BoundAtClause& at);
+  // The entry `entry_name` of a table at one of its snapshots; `make` is called for a new one.
+  using MakeEntry = std::function<std::unique_ptr<duckdb::TableCatalogEntry>()>;
+  duckdb::CatalogEntry* Entry(const TableVersion& version, const std::string& entry_name,
+                              const MakeEntry& make);
 
   LakeContext& lake_;
   std::mutex mutex_;
   std::map<std::string, std::shared_ptr<const TableVersion>> pinned_;  // by exact full name
   // Plans point to entries: they live until the transaction ends.
-  std::map<std::string, std::unique_ptr<LakeTable>> entries_;
+  using EntryKey = std::pair<std::string, std::optional<int64_t>>;  // full name, snapshot of AT
+  std::map<EntryKey, std::unique_ptr<duckdb::TableCatalogEntry>> entries_;
+  std::map<EntryKey, std::shared_ptr<const TableVersion>> snapshots_;
   std::optional<std::vector<std::string>> namespaces_;
   std::map<std::string, std::vector<std::string>> tables_;
 };
