@@ -205,9 +205,10 @@ void RunCall(const CallOptions& options,
   Check(std::move(status));
 }
 
-arrow::Status RunForeignCall(std::shared_ptr<CancelToken> token,
-                             std::function<arrow::Status()> work) {
-  if (!OnMainThread()) return Guarded(work);
+namespace {
+
+arrow::Status AttendForeign(std::shared_ptr<CancelToken> token,
+                            std::function<arrow::Status()> work) {
   Pump pump(std::move(token),
             [work = std::move(work)](const std::shared_ptr<Call>&) { return work(); });
   while (!pump.Wait(kSignalPoll)) {
@@ -225,6 +226,15 @@ arrow::Status RunForeignCall(std::shared_ptr<CancelToken> token,
     return arrow::Status::Cancelled("interrupted");
   }
   return pump.Finish();
+}
+
+}  // namespace
+
+arrow::Status RunForeignCall(std::shared_ptr<CancelToken> token,
+                             std::function<arrow::Status()> work) {
+  if (!OnMainThread()) return Guarded(work);
+  // Nothing may be thrown into the caller's C code, such as a thread that cannot be started.
+  return Guarded([&] { return AttendForeign(std::move(token), std::move(work)); });
 }
 
 namespace {

@@ -19,13 +19,12 @@ server.
 
 Where to go on:
 
-- :class:`Lake`: ``create_table``, ``table``, ``tables``, ``drop_table``, ``sql``, ``latest``,
-``session``
+- :class:`Lake`: ``create_table``, ``table``, ``tables``, ``drop_table``, ``import_files``, ``sql``,
+  ``latest``, ``session``
 - :class:`Table`: ``append``, ``import_files``, ``scan``, ``latest``, ``info``, ``snapshots``,
-``files``,
-  ``set_properties``, ``rollback``
+  ``files``, ``set_properties``, ``rollback``, ``maintain``
 - :class:`Result`: what a query returns: ``to_pandas``, ``to_polars``, ``fetch_all``,
-``fetch_batches``, ``plot``
+  ``fetch_batches``, ``plot``
 - :class:`AsyncLake`: the same for asyncio
 - :func:`attach`: the tables of a lake in your own DuckDB connection
 - ``%load_ext timelake`` gives notebooks the cell magic ``%%timelake``
@@ -39,6 +38,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from . import _native
 from ._errors import (
     AlreadyExistsError,
     CancelledError,
@@ -53,7 +53,6 @@ from ._errors import (
     UnsupportedError,
 )
 from ._lake import Lake, Session, infer_schema, settings
-from ._native import core as _core_module
 from ._result import Result
 from ._table import Table
 from ._types import (
@@ -110,9 +109,9 @@ __all__ = [
     "settings",
 ]
 
-__version__: str = _core_module.version
+__version__: str = _native.core.version
 #: Highest table format that this version reads and writes.
-format_version: str = _core_module.format_version
+format_version: str = _native.core.format_version
 
 
 def _name_what_users_import() -> None:
