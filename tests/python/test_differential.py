@@ -1,0 +1,243 @@
+"""Random tables and random queries: ours against plain DuckDB over the rows that are left after deduplication.
+
+TIMELAKE_DIFFERENTIAL_QUERIES (default 300) queries are run, from TIMELAKE_DIFFERENTIAL_SEED (default: one a day) on; the
+seed of a failure is in its message.
+"""
+
+import datetime
+import math
+import os
+import random
+
+import pyarrow as pa
+import pytest
+
+QUERIES_PER_TABLE = 50
+ZERO = datetime.datetime(2026, 1, 1, tzinfo=datetime.timezone.utc)
+HOSTS = [None, "", "a", "b", "host_1", "host_10", "host_2", "h\u00f6st", "x" * 20]
+TEXTS = [None, "", "red", "green", "blue", "a much longer text than the others are"]
+FLOATS = [None, 0.0, -0.0, 1.5, -2.25, float("nan"), float("inf"), -float("inf"), 1e300, 42.0]
+COLUMNS = {
+    "time": pa.timestamp("us", "UTC"),
+    "host": pa.string(),
+    "unit": pa.int32(),
+    "v": pa.float64(),
+    "n": pa.int64(),
+    "s": pa.string(),
+    "flag": pa.bool_(),
+}
+
+
+class Rows:
+    """Batches of random rows with late ones and repeated keys."""
+
+    def __init__(self, rnd):
+        self.rnd = rnd
+        self.hosts = rnd.sample(HOSTS, rnd.randint(1, 6))
+        self.batches = [self.batch(number) for number in range(rnd.randint(1, 6))]
+
+    def row(self, number):
+        rnd = self.rnd
+        minute = rnd.randint(0, 600) + number * (0 if rnd.random() < 0.1 else 300)
+        return {
+            "time": ZERO + datetime.timedelta(minutes=minute * rnd.choice([1, 1, 10])),
+            "host": rnd.choice(self.hosts),
+            "unit": rnd.choice([None, 0, 1, 2]),
+            "v": rnd.choice(FLOATS + [rnd.uniform(-10, 10)] * 5),
+            "n": rnd.choice([None, 0, 7, -(2**62), 2**62, rnd.randint(-50, 50)]),
+            "s": rnd.choice(TEXTS),
+            "flag": rnd.choice([None, True, False]),
+        }
+
+    def batch(self, number):
+        rows = [self.row(number) for _ in range(self.rnd.randint(1, 400))]
+        if self.rnd.random() < 0.5:
+            rows.sort(key=lambda row: row["time"])
+        return pa.Table.from_pylist(rows, schema=pa.schema(list(COLUMNS.items())))
+
+
+def literal(value):
+    if value is None:
+        return "NULL"
+    if isinstance(value, bool):
+        return str(value).upper()
+    if isinstance(value, str):
+        return "'" + value.replace("'", "''") + "'"
+    if isinstance(value, datetime.datetime):
+        return f"TIMESTAMPTZ '{value:%Y-%m-%d %H:%M:%S}+00'"
+    if isinstance(value, float):
+        return f"'{value!r}'::DOUBLE"
+    return str(value)
+
+
+class Queries:
+    def __init__(self, rnd, rows):
+        self.rnd = rnd
+        self.values = {
+            name: [value for batch in rows.batches for value in batch.column(name).to_pylist()]
+            for name in COLUMNS
+        }
+
+    def value(self, column):
+        value = None
+        while value is None:
+            if all(candidate is None for candidate in self.values[column]):
+                return {"v": 1.0, "s": "red", "host": "a", "flag": True}.get(column, 1)
+            value = self.rnd.choice(self.values[column])
+        if isinstance(value, datetime.datetime) and self.rnd.random() < 0.3:
+            value += datetime.timedelta(seconds=self.rnd.choice([-1, 1, 30]))
+        return value
+
+    def test(self, columns):
+        rnd = self.rnd
+        column = rnd.choice(columns)
+        kind = rnd.random()
+        if kind < 0.45:
+            return f"{column} {rnd.choice(['=', '<>', '<', '<=', '>', '>='])} {literal(self.value(column))}"
+        if kind < 0.6:
+            return f"{column} IN ({', '.join(literal(self.value(column)) for _ in range(rnd.randint(1, 4)))})"
+        if kind < 0.7:
+            low, high = literal(self.value(column)), literal(self.value(column))
+            return f"{column} BETWEEN {low} AND {high}"
+        if kind < 0.8:
+            return f"{column} IS {rnd.choice(['', 'NOT '])}NULL"
+        if kind < 0.88 and "host" in columns:
+            return f"host LIKE {literal(rnd.choice(['host%', 'a%', '%1', '', 'h_st%']))}"
+        if kind < 0.94:
+            return f"NOT ({self.test(columns)})"
+        return f"({self.test(columns)} OR {self.test(columns)})"
+
+    def where(self, columns=tuple(COLUMNS), most=3):
+        tests = [self.test(list(columns)) for _ in range(self.rnd.randint(0, most))]
+        return " WHERE " + " AND ".join(tests) if tests else ""
+
+    def query(self):
+        rnd = self.rnd
+        key = rnd.choice(["host", "host, unit"])
+        everything = ", ".join(COLUMNS)
+        shapes = [
+            lambda: (
+                f"SELECT {', '.join(rnd.sample(list(COLUMNS), rnd.randint(1, 7)))} FROM t{self.where()}"
+            ),
+            lambda: f"SELECT count(*) FROM t{self.where()}",
+            lambda: (
+                f"SELECT count(*), count(v), min(time), max(time), min(n), max(n), min(s), max(s), min(v), max(v)"
+                f" FROM t{self.where()}"
+            ),
+            lambda: (
+                f"SELECT {key}, count(*), max(time), min(time), count(DISTINCT s) FROM t{self.where()} GROUP BY {key}"
+            ),
+            lambda: (
+                f"SELECT {everything} FROM t{self.where()} ORDER BY time {rnd.choice(['DESC', 'ASC'])}, {everything}"
+                f" LIMIT {rnd.randint(1, 20)} OFFSET {rnd.choice([0, 0, 3])}"
+            ),
+            lambda: (
+                f"SELECT time FROM t{self.where()} ORDER BY time {rnd.choice(['DESC', 'ASC'])} LIMIT {rnd.randint(1, 9)}"
+            ),
+            lambda: f"SELECT max(time), count(*) FROM t{self.where()}",
+            lambda: (
+                f"SELECT date_trunc('hour', time) AS h, count(*), max(n) FROM t{self.where()} GROUP BY h"
+            ),
+            lambda: (
+                f"SELECT a.host, a.time, b.n FROM t a JOIN t b ON a.host = b.host AND a.time = b.time AND a.unit = b.unit"
+                f" WHERE a.flag AND b.n > 0"
+            ),
+            # The newest rows: from the index where nothing but the key is asked for.
+            lambda: (
+                f"SELECT {everything} FROM (SELECT *, row_number() OVER (PARTITION BY host, unit ORDER BY time DESC) AS r"
+                f" FROM t{self.where(['host', 'unit'])}) WHERE r = 1"
+            ),
+            lambda: (
+                f"SELECT {everything} FROM t{self.where()} QUALIFY row_number() OVER (PARTITION BY host, unit"
+                f" ORDER BY time DESC) = 1"
+            ),
+            lambda: (
+                f"SELECT DISTINCT ON (host, unit) {everything} FROM t{self.where(['host', 'unit'])}"
+                f" ORDER BY host, unit, time DESC"
+            ),
+            lambda: (
+                f"SELECT host, unit, max(time), arg_max(v, time), arg_max(s, time) FROM t"
+                f"{self.where(['host', 'unit'])} GROUP BY host, unit"
+            ),
+            lambda: f"SELECT max(time) FROM t{self.where(['host', 'unit'])}",
+            lambda: (
+                f"SELECT {everything} FROM t WHERE host = {literal(self.value('host'))} AND unit = "
+                f"{literal(self.value('unit'))} ORDER BY time DESC LIMIT 1"
+            ),
+        ]
+        return rnd.choice(shapes)()
+
+
+def plain(value):
+    """Comparable, with equal NaNs."""
+    if isinstance(value, float) and math.isnan(value):
+        return "NaN"
+    if isinstance(value, float) and value == 0:
+        return 0.0
+    return value
+
+
+def rows_of(table):
+    rows = [tuple(plain(value) for value in row.values()) for row in table.to_pylist()]
+    return sorted(
+        rows, key=lambda row: [(value is not None, str(type(value)), str(value)) for value in row]
+    )
+
+
+def tables(timelake, duckdb, folder, rnd):
+    rows = Rows(rnd)
+    lake = timelake.Lake(folder)
+    settings = {
+        "row-group-rows": str(rnd.choice([50, 300, 1048576])),
+        "data-page-rows": str(rnd.choice([5, 40, 20000])),
+        "target-file-size-bytes": str(rnd.choice([4096, 268435456])),
+    }
+    table = lake.create_table(
+        "t",
+        pa.schema(list(COLUMNS.items())),
+        time_column="time",
+        series_key=["host", "unit"],
+        chunk=rnd.choice(["hour", "day", "month"]),
+        properties=settings,
+    )
+    oracle = duckdb.connect()
+    oracle.execute("SET TimeZone = 'UTC'")
+    oracle.execute("SET threads = 1")
+    for number, batch in enumerate(rows.batches):
+        table.append(batch)
+        oracle.register("batch", batch)
+        make = "CREATE TABLE written AS" if number == 0 else "INSERT INTO written"
+        oracle.execute(
+            f"{make} SELECT *, {number} AS batch, row_number() OVER () AS row FROM batch"
+        )
+    oracle.execute(
+        f"CREATE TABLE t AS SELECT {', '.join(COLUMNS)} FROM written QUALIFY row_number() OVER "
+        "(PARTITION BY host, unit, time ORDER BY batch DESC, row DESC) = 1"
+    )
+    return rows, lake, oracle
+
+
+def run(timelake, duckdb, folder, first_seed, queries):
+    for start in range(0, queries, QUERIES_PER_TABLE):
+        seed = first_seed + start
+        rnd = random.Random(seed)
+        rows, lake, oracle = tables(timelake, duckdb, folder / str(seed), rnd)
+        generate = Queries(rnd, rows)
+        with lake:
+            for _ in range(min(QUERIES_PER_TABLE, queries - start)):
+                query = generate.query()
+                expected = rows_of(oracle.execute(query).to_arrow_table())
+                got = rows_of(lake.sql(query).arrow())
+                assert got == expected, (
+                    f"seed {seed}: {query}\nours     {got[:20]}\nexpected {expected[:20]}"
+                )
+
+
+def test_random_queries_agree_with_duckdb(timelake, tmp_path):
+    duckdb = pytest.importorskip("duckdb")
+    seed = int(
+        os.environ.get("TIMELAKE_DIFFERENTIAL_SEED", datetime.date.today().toordinal() * 1000)
+    )
+    queries = int(os.environ.get("TIMELAKE_DIFFERENTIAL_QUERIES", "300"))
+    print(f"seed {seed}, {queries} queries")
+    run(timelake, duckdb, tmp_path, seed, queries)
