@@ -17,6 +17,7 @@ void RegisterFunctions(duckdb::DatabaseInstance& database) {
   RegisterHistogram(database, loader);
   RegisterGapfillFunctions(loader);
   RegisterGapfillPlan(database);
+  DescribeFunctions(database);
 }
 
 }  // namespace timelake::sql

@@ -220,7 +220,9 @@ template <bool kLast>
 void Add(duckdb::DatabaseInstance& database, const char* name) {
   duckdb::AggregateFunctionSet set(name);
   AddOverloads<kLast>(&set);
-  ExtendAggregate(database, std::move(set));
+  ExtendAggregate(database, std::move(set), {"value", "time"},
+                  kLast ? "The value of the latest row that has a value and a time"
+                        : "The value of the earliest row that has a value and a time");
 }
 
 }  // namespace

@@ -119,7 +119,8 @@ void RegisterHistogram(duckdb::DatabaseInstance& database, duckdb::ExtensionLoad
   duckdb::AggregateFunctionSet set("histogram");
   set.AddFunction(AggregateOf<HistogramOp>::Make(set.name, {real, real, real, LogicalType::BIGINT},
                                                  LogicalType::LIST(LogicalType::BIGINT), Bind));
-  ExtendAggregate(database, std::move(set));
+  ExtendAggregate(database, std::move(set), {"value", "min", "max", "n"},
+                  "Counts below min, in n bins of equal width, and from max on");
 }
 
 }  // namespace timelake::sql

@@ -18,4 +18,7 @@ void RegisterHistogram(duckdb::DatabaseInstance& database, duckdb::ExtensionLoad
 void RegisterGapfillFunctions(duckdb::ExtensionLoader& loader);
 void RegisterGapfillPlan(duckdb::DatabaseInstance& database);
 
+// After all of them.
+void DescribeFunctions(duckdb::DatabaseInstance& database);
+
 }  // namespace timelake::sql
