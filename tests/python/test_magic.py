@@ -5,7 +5,8 @@ from IPython.core.interactiveshell import InteractiveShell
 
 
 @pytest.fixture
-def shell(timelake, lake, table):
+def shell(timelake, lake, table, tmp_path, monkeypatch):
+    monkeypatch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))
     shell = InteractiveShell()
     shell.run_line_magic("load_ext", "timelake")
     shell.user_ns["lake"] = lake
