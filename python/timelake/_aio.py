@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import concurrent.futures
 import functools
+import os
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ._data import StreamHolder, import_batch, to_params
@@ -48,14 +49,26 @@ class _Runner:
 
     def __init__(self) -> None:
         self._pool = concurrent.futures.ThreadPoolExecutor(_THREADS, thread_name_prefix="timelake")
+        self._process = os.getpid()
+
+    def _check(self) -> None:
+        """A forked child has the queue of the threads but not the threads."""
+        if os.getpid() != self._process:
+            raise RuntimeError(
+                "this AsyncLake was opened before the process forked and cannot be used in the "
+                "child: open a new one there, or start processes with the method 'spawn' or "
+                "'forkserver'"
+            )
 
     async def run(self, call: Callable[..., T], *args: Any, **kwargs: Any) -> T:
+        self._check()
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._pool, functools.partial(call, *args, **kwargs))
 
     async def stoppable(self, call: Callable[[_core.CancelToken], T]) -> T:
         """Waits for the call to have ended also when the task is cancelled, so that its outcome is
         settled."""
+        self._check()
         token = core.CancelToken()
         loop = asyncio.get_running_loop()
         future = loop.run_in_executor(self._pool, call, token)

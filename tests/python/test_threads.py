@@ -195,6 +195,23 @@ def test_the_message_says_what_to_do(python, tmp_path):
     )
 
 
+def test_fork_and_asyncio(python, tmp_path):
+    code = """
+    import asyncio, os, timelake
+    lake = timelake.AsyncLake("wh")
+    assert asyncio.run(lake.tables()) == []
+    if os.fork() == 0:
+        for call in (lake.tables, lambda: lake.sql("SELECT 1")):
+            try:
+                asyncio.run(call())
+            except RuntimeError as error:
+                print("forked" in str(error), flush=True)
+        os._exit(0)
+    os.wait()
+    """
+    assert python(code, cwd=tmp_path, timeout=30).split() == ["True", "True"]
+
+
 def count_rows(location):
     import timelake
 
