@@ -34,7 +34,17 @@ class Attachment:
         return f"<timelake.Attachment {self._name!r}: {tables}>"
 
     def refresh(self) -> None:
-        """Makes views for tables that were created since; views of dropped tables go."""
+        """Makes views for tables that were created since; views of dropped tables go.
+
+        Example:
+            >>> import duckdb
+            >>> connection = duckdb.connect()
+            >>> attached = timelake.attach(connection, lake, "lake")
+            >>> more = lake.create_table("more", "n:int")
+            >>> attached.refresh()
+            >>> connection.sql("SELECT count(*) FROM lake.more").fetchall()
+            [(0,)]
+        """
         tables = set(self._lake.tables())
         for full_name in sorted(self._registered - tables):
             self._connection.execute(f"DROP VIEW IF EXISTS {self._view(full_name)}")

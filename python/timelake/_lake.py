@@ -63,7 +63,12 @@ class Lake:
 
     @property
     def location(self) -> str:
-        """URI of the root."""
+        """URI of the root.
+
+        Example:
+            >>> lake.location
+            'file://.../warehouse'
+        """
         return self._core.location
 
     def create_table(
@@ -321,8 +326,14 @@ class Lake:
         return Session(self, namespace, threads, memory_limit, temp_directory)
 
     def close(self) -> None:
-        """Closes the sessions that wait for the next query. Tables and results stay usable, this
-        object does not."""
+        """Closes the sessions that wait for the next query.
+
+        Tables and results stay usable, this object does not. A ``with`` block does it by itself.
+
+        Example:
+            >>> other = timelake.Lake("warehouse")
+            >>> other.close()
+        """
         self._core.close()
 
     def __enter__(self) -> Lake:
@@ -362,7 +373,14 @@ class Session:
         )
 
     def sql(self, query: str, params: Params = None) -> Result:
-        """Runs one statement; as :meth:`Lake.sql`."""
+        """Runs one statement; as :meth:`Lake.sql`, but what it sets stays.
+
+        Example:
+            >>> with lake.session() as session:
+            ...     _ = session.sql("SET TimeZone = 'Asia/Tokyo'")
+            ...     session.sql("SELECT hour(TIMESTAMPTZ '2026-01-03 00:00:00+00') AS h")[0][0]
+            <pyarrow.Int64Scalar: 9>
+        """
         return Result(self._core.sql(query, _data.to_params(params)))
 
     def script(self, text: str) -> Result | None:
@@ -381,11 +399,21 @@ class Session:
         return result
 
     def interrupt(self) -> None:
-        """Stops the running statement, from another thread."""
+        """Stops the running statement, from another thread; nothing when none runs.
+
+        Example:
+            >>> with lake.session() as session:
+            ...     session.interrupt()
+        """
         self._core.interrupt()
 
     def close(self) -> None:
-        """Closes the session once its results are read or closed."""
+        """Closes the session once its results are read or closed.
+
+        Example:
+            >>> session = lake.session()
+            >>> session.close()
+        """
         self._core.close()
 
     def __enter__(self) -> Session:

@@ -75,7 +75,12 @@ class Result:
 
     @property
     def schema(self) -> pa.Schema:
-        """Names and types of the columns; known without fetching."""
+        """Names and types of the columns, a ``pyarrow.Schema``; known without fetching.
+
+        Example:
+            >>> lake.sql("SELECT 1.5 AS x").schema.field("x").type
+            Decimal128Type(decimal128(2, 1))
+        """
         return self._read_schema()
 
     def _read_schema(self) -> pa.Schema:
@@ -87,7 +92,12 @@ class Result:
 
     @property
     def column_names(self) -> list[str]:
-        """Names of the columns; known without fetching."""
+        """Names of the columns; known without fetching.
+
+        Example:
+            >>> lake.sql("FROM readings").column_names
+            ['time', 'device', 'v']
+        """
         return list(self.schema.names)
 
     def fetch_all(self) -> pa.Table:
@@ -96,6 +106,10 @@ class Result:
         Raises:
             InvalidArgumentError: The result was read as a stream before.
             CancelledError: The query was stopped.
+
+        Example:
+            >>> lake.sql("FROM readings").fetch_all().shape
+            (4, 3)
         """
         if self._table is None:
             import pyarrow as pa
@@ -108,7 +122,12 @@ class Result:
         return self._table
 
     def arrow(self) -> pa.Table:
-        """The same as :meth:`fetch_all`."""
+        """The same as :meth:`fetch_all`.
+
+        Example:
+            >>> lake.sql("SELECT 1 AS one").arrow().to_pylist()
+            [{'one': 1}]
+        """
         return self.fetch_all()
 
     def fetch_batches(self) -> Iterator[pa.RecordBatch]:
@@ -132,7 +151,12 @@ class Result:
             self._stream.close()
 
     def to_pandas(self, **options: Any) -> pandas.DataFrame:
-        """All rows as a pandas data frame; `options` are those of ``pyarrow.Table.to_pandas``."""
+        """All rows as a pandas data frame; `options` are those of ``pyarrow.Table.to_pandas``.
+
+        Example:
+            >>> lake.sql("SELECT v FROM readings").to_pandas().v.sum()
+            np.float64(12.0)
+        """
         return self.fetch_all().to_pandas(**options)
 
     def to_polars(self) -> polars.DataFrame:
@@ -171,7 +195,14 @@ class Result:
             )
 
     def close(self) -> None:
-        """Stops the query if it still runs and lets its rows go; what was fetched stays."""
+        """Stops the query if it still runs and lets its rows go; what was fetched stays.
+
+        Example:
+            >>> with lake.sql("FROM range(1000000000)") as result:
+            ...     first = next(result.fetch_batches())
+            >>> first.num_rows > 0
+            True
+        """
         if self._table is None:
             self._read_schema()
             self._stream.claim()

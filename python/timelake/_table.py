@@ -57,27 +57,52 @@ class Table:
 
     @property
     def name(self) -> str:
-        """The full name, ``"namespace.table"``."""
+        """The full name, ``"namespace.table"``.
+
+        Example:
+            >>> table.name
+            'default.readings'
+        """
         return self._core.name
 
     @property
     def location(self) -> str:
-        """URI of the table's folder, which other engines read as an Iceberg table."""
+        """URI of the table's folder, which other engines read as an Iceberg table.
+
+        Example:
+            >>> table.location
+            'file://.../warehouse/default/readings'
+        """
         return self._core.location
 
     @property
     def version(self) -> int:
-        """The version that this handle has last seen; does no I/O."""
+        """The version that this handle has last seen; does no I/O.
+
+        Example:
+            >>> table.version
+            2
+        """
         return self._core.version
 
     @property
     def lake(self) -> Lake:
-        """The lake that the table is in."""
+        """The lake that the table is in.
+
+        Example:
+            >>> table.lake is lake
+            True
+        """
         return self._lake
 
     @property
     def schema(self) -> pa.Schema:
-        """The columns as last seen, as a ``pyarrow.Schema``."""
+        """The columns as last seen, as a ``pyarrow.Schema``.
+
+        Example:
+            >>> table.schema.names
+            ['time', 'device', 'v']
+        """
         import pyarrow as pa
 
         return pa.schema(SchemaHolder(self._core.schema()))
@@ -414,12 +439,20 @@ class Table:
         return self._core.maintain(expire)
 
     def refresh(self) -> None:
-        """Looks for a newer version; appends and queries do so by themselves."""
+        """Looks for a newer version; appends and queries do so by themselves.
+
+        Example:
+            >>> table.refresh()
+        """
         self._core.refresh()
 
     def duckdb_sql(self) -> str:
-        """SQL that reads the table with plain DuckDB and its iceberg extension, with no Timelake
-        software."""
+        """SQL that reads the table with DuckDB's iceberg extension, without Timelake.
+
+        Example:
+            >>> print(table.duckdb_sql().splitlines()[1])
+            SELECT * FROM iceberg_scan('.../warehouse/default/readings');
+        """
         return self._core.duckdb_sql()
 
 

@@ -142,17 +142,12 @@ def test_has_a_docstring(name, value):
     assert text.split("\n")[0].rstrip().endswith((".", ":", "?")) or "\n" in text
 
 
-def test_the_main_methods_have_examples(timelake):
-    for cls, names in (
-        (timelake.Lake, "create_table table tables drop_table sql latest session namespaces"),
-        (
-            timelake.Table,
-            "append import_files latest scan info snapshots files set_properties rollback maintain",
-        ),
-        (timelake.Result, "fetch_batches to_polars plot"),
-    ):
-        for name in names.split():
-            assert "Example:" in getattr(cls, name).__doc__, name
+@pytest.mark.parametrize("name", ["Lake", "Table", "Result", "Session"])
+def test_every_method_has_an_example(timelake, name):
+    cls = getattr(timelake, name)
+    for member, what in vars(cls).items():
+        if not member.startswith("_") and (inspect.isfunction(what) or isinstance(what, property)):
+            assert "Example:" in what.__doc__, f"{name}.{member}"
 
 
 def test_help(timelake):
