@@ -30,6 +30,7 @@ assert pathlib.Path(timelake.__file__).parents[1] == pathlib.Path(pyarrow.__file
 def test_contents(wheel):
     names = zipfile.ZipFile(wheel).namelist()
     for wanted in (
+        "_timelake_command.py",
         "timelake/__init__.py",
         "timelake/py.typed",
         "timelake/_core.pyi",
