@@ -10,7 +10,7 @@ CXX_FILES = git ls-files --cached --others --exclude-standard -- '*.h' '*.cc' | 
 cmake_build = mkdir -p build && flock build/$(1).lock sh -c \
   'cmake --preset $(1) --log-level=WARNING >/dev/null && cmake --build --preset $(1) -j $(JOBS) $(2)'
 
-.PHONY: help deps deps-full build wheel demo test test-full test-long asan tsan bench format format-check lint clean
+.PHONY: help deps deps-full build wheel demo test test-full test-long asan tsan bench bench-query format format-check lint clean
 
 help:
 	@echo 'make deps        fetch pinned dependencies into .deps (also done by the targets below)'
@@ -22,6 +22,7 @@ help:
 	@echo 'make test-long   the long simulation'
 	@echo 'make asan, tsan  the tier "test" in a sanitizer build'
 	@echo 'make bench       micro-benchmarks'
+	@echo 'make bench-query the query benchmark against other engines (bench/README.md)'
 	@echo 'make format      clang-format on our C++ files'
 	@echo 'make lint        include check, format check, clang-tidy'
 	@echo 'make clean       remove build/ (keeps .deps)'
@@ -66,6 +67,11 @@ tsan: deps
 bench: deps
 	@$(call cmake_build,bench)
 	@set -e; for program in build/bench/bench_*; do [ ! -x $$program ] || $$program; done
+
+bench-query:
+	@tools/deps.sh bench
+	@$(call cmake_build,release)
+	@$(PYTHON) bench/query/run.py build=build/release
 
 format:
 	@$(CXX_FILES) | xargs -r clang-format-14 -i

@@ -80,6 +80,7 @@ venv() {  # DIRECTORY REQUIREMENTS
 
 get_venv() { venv $deps/venv deps/requirements-build.txt; }
 get_peer() { venv $deps/peer deps/requirements-peer.txt; }
+get_bench() { venv $deps/bench deps/requirements-bench.txt; }
 get_python() { venv $deps/python deps/requirements-python.txt; }
 
 get_duckdb_lib() {
@@ -144,6 +145,9 @@ part duckdb-lib "$DEPS_RECIPE $DUCKDB_NPM_VERSION $DUCKDB_NPM_X64_SHA256 $DUCKDB
 part duckdb-headers "$DEPS_RECIPE $DUCKDB_SDIST_VERSION $DUCKDB_SDIST_SHA256" \
   $deps/duckdb/include/duckdb.hpp get_duckdb_headers
 
+if [ "$mode" = bench ]; then
+  part bench "$DEPS_RECIPE $(digest deps/requirements-bench.txt)" $deps/bench/bin/python get_bench
+fi
 if [ "$mode" = full ]; then
   install_apt clang-14 libclang-rt-14-dev
   command -v java >/dev/null || install_apt openjdk-17-jre-headless
