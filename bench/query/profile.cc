@@ -1,6 +1,6 @@
 // Runs the queries of a file against a warehouse and prints each one's median time: for profiling.
 //
-//   bench_query WAREHOUSE QUERIES [runs=9] [threads=2] [only=NAME]
+//   profile_queries WAREHOUSE QUERIES [runs=9] [threads=2] [only=NAME]
 //
 // The file has one query a line, its name before the first blank.
 
@@ -80,7 +80,7 @@ arrow::Status Main(const std::vector<std::string>& arguments) {
 int main(int argc, char** argv) {
   const std::vector<std::string> arguments(argv + 1, argv + argc);
   if (arguments.size() < 2) {
-    std::cerr << "bench_query WAREHOUSE QUERIES [runs=9] [threads=2] [only=NAME]\n";
+    std::cerr << "profile_queries WAREHOUSE QUERIES [runs=9] [threads=2] [only=NAME]\n";
     return 2;
   }
   const arrow::Status status = Main(arguments);
