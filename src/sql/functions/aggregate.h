@@ -2,7 +2,7 @@
 
 #include <cstring>
 #include <string>
-#include <utility>
+#include <type_traits>
 
 #include <duckdb/common/types/vector.hpp>
 #include <duckdb/function/aggregate_function.hpp>
@@ -68,11 +68,11 @@ struct AggregateOf {
   }
 
   static duckdb::AggregateFunction Make(const std::string& name,
-                                        duckdb::vector<duckdb::LogicalType> arguments,
-                                        duckdb::LogicalType result,
+                                        const duckdb::vector<duckdb::LogicalType>& arguments,
+                                        const duckdb::LogicalType& result,
                                         duckdb::bind_aggregate_function_t bind = nullptr) {
-    duckdb::AggregateFunction function(name, std::move(arguments), std::move(result), Size,
-                                       Initialize, Update, Combine, Finalize, SimpleUpdate, bind);
+    duckdb::AggregateFunction function(name, arguments, result, Size, Initialize, Update, Combine,
+                                       Finalize, SimpleUpdate, bind);
     function.SetOrderDependent(duckdb::AggregateOrderDependent::NOT_ORDER_DEPENDENT);
     return function;
   }

@@ -114,10 +114,10 @@ struct OfReadings {
   }
 
   static duckdb::AggregateFunction Make(const std::string& name,
-                                        duckdb::vector<LogicalType> arguments, LogicalType result,
+                                        const duckdb::vector<LogicalType>& arguments,
+                                        const LogicalType& result,
                                         duckdb::bind_aggregate_function_t bind = nullptr) {
-    auto function =
-        AggregateOf<OfReadings>::Make(name, std::move(arguments), std::move(result), bind);
+    auto function = AggregateOf<OfReadings>::Make(name, arguments, result, bind);
     function.SetWindowInitCallback(WindowInit);
     function.SetWindowCallback(Window);
     return function;
