@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <map>
 
+#include "api/append.h"
 #include "base/text.h"
 #include "iceberg/arrow_schema.h"
 #include "store/local_store.h"
@@ -73,6 +74,7 @@ arrow::Result<Lake> Lake::Open(std::string_view location, const LakeOptions& opt
   impl->catalog = std::make_shared<Catalog>(table::MakeEnv(std::move(store), options.observer),
                                             parsed.root, std::move(settings));
   impl->location = impl->catalog->location_uri();
+  impl->append = api::Append;
   return Lake(std::move(impl));
 }
 

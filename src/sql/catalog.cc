@@ -8,15 +8,19 @@
 #include <duckdb/catalog/catalog.hpp>
 #include <duckdb/main/attached_database.hpp>
 #include <duckdb/main/config.hpp>
+#include <duckdb/parser/parsed_data/create_schema_info.hpp>
 #include <duckdb/parser/parsed_data/drop_info.hpp>
+#include <duckdb/planner/parsed_data/bound_create_table_info.hpp>
 #include <duckdb/storage/database_size.hpp>
 #include <duckdb/storage/storage_extension.hpp>
 
 #include "base/text.h"
 #include "sql/error.h"
 #include "sql/lake_context.h"
+#include "sql/plain_casts.h"
 #include "sql/schema_entry.h"
 #include "sql/transaction.h"
+#include "sql/write_plans.h"
 
 namespace timelake::sql {
 
@@ -74,9 +78,19 @@ class LakeCatalog : public duckdb::Catalog {
     return lake_->IsKnown(name);
   }
 
-  duckdb::optional_ptr<duckdb::CatalogEntry> CreateSchema(duckdb::CatalogTransaction,
-                                                          duckdb::CreateSchemaInfo&) override {
-    ThrowReadOnly("CREATE SCHEMA");
+  // A namespace is a folder: it comes into being with its first table, until then the session
+  // remembers it.
+  duckdb::optional_ptr<duckdb::CatalogEntry> CreateSchema(duckdb::CatalogTransaction transaction,
+                                                          duckdb::CreateSchemaInfo& info) override {
+    ThrowIfError(table::ParseTableName(info.schema + ".t").status());
+    auto& lake = LakeTransaction::Get(transaction.GetContext(), *this);
+    const bool there =
+        Find(lake_->known_namespaces(), info.schema) || Find(lake.Namespaces(), info.schema);
+    if (there && info.on_conflict != duckdb::OnCreateConflict::IGNORE_ON_CONFLICT) {
+      Throw(AlreadyExists("namespace {} already exists", info.schema));
+    }
+    if (!there) lake_->Learn({info.schema});
+    return nullptr;
   }
   void DropSchema(duckdb::ClientContext&, duckdb::DropInfo&) override {
     ThrowReadOnly("DROP SCHEMA");
@@ -93,16 +107,25 @@ class LakeCatalog : public duckdb::Catalog {
       duckdb::unique_ptr<duckdb::AlterTableInfo>) override {
     ThrowReadOnly("ALTER");
   }
-  duckdb::PhysicalOperator& PlanCreateTableAs(duckdb::ClientContext&,
-                                              duckdb::PhysicalPlanGenerator&,
-                                              duckdb::LogicalCreateTable&,
-                                              duckdb::PhysicalOperator&) override {
-    ThrowReadOnly("CREATE TABLE AS");
+  duckdb::ErrorData SupportsCreateTable(duckdb::BoundCreateTableInfo&) override {
+    return {};  // what is not is said by ToNewTable
   }
-  duckdb::PhysicalOperator& PlanInsert(duckdb::ClientContext&, duckdb::PhysicalPlanGenerator&,
-                                       duckdb::LogicalInsert&,
-                                       duckdb::optional_ptr<duckdb::PhysicalOperator>) override {
-    ThrowReadOnly("INSERT");
+  duckdb::PhysicalOperator& PlanCreateTableAs(duckdb::ClientContext& context,
+                                              duckdb::PhysicalPlanGenerator& planner,
+                                              duckdb::LogicalCreateTable& logical,
+                                              duckdb::PhysicalOperator& source) override {
+    return PlanCreate(context, planner, logical, source, *lake_);
+  }
+  duckdb::PhysicalOperator& PlanInsert(
+      duckdb::ClientContext& context, duckdb::PhysicalPlanGenerator& planner,
+      duckdb::LogicalInsert& logical,
+      duckdb::optional_ptr<duckdb::PhysicalOperator> source) override {
+    return sql::PlanInsert(context, planner, logical, source, *lake_);
+  }
+  duckdb::PhysicalOperator& PlanMergeInto(duckdb::ClientContext&, duckdb::PhysicalPlanGenerator&,
+                                          duckdb::LogicalMergeInto&,
+                                          duckdb::PhysicalOperator&) override {
+    ThrowReadOnly("MERGE INTO, or INSERT with ON CONFLICT,");
   }
   duckdb::PhysicalOperator& PlanDelete(duckdb::ClientContext&, duckdb::PhysicalPlanGenerator&,
                                        duckdb::LogicalDelete&, duckdb::PhysicalOperator&) override {
@@ -129,7 +152,7 @@ class LakeCatalog : public duckdb::Catalog {
   LakeSchema& Schema(const std::string& name) {
     std::lock_guard lock(mutex_);
     auto& entry = schemas_[name];
-    if (!entry) entry = LakeSchema::Make(*this, name);
+    if (!entry) entry = LakeSchema::Make(*this, *lake_, name);
     return *entry;
   }
 
@@ -155,6 +178,7 @@ duckdb::unique_ptr<duckdb::TransactionManager> MakeTransactionManager(
 }  // namespace
 
 void RegisterCatalog(duckdb::DBConfig& config, std::shared_ptr<LakeContext> lake) {
+  RegisterPlainCasts(config);
   auto info = duckdb::make_shared_ptr<LakeExtensionInfo>();
   info->lake = std::move(lake);
   auto extension = duckdb::make_shared_ptr<duckdb::StorageExtension>();

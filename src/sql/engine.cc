@@ -9,6 +9,7 @@
 #include <duckdb/main/query_result.hpp>
 #include <duckdb/parser/parser.hpp>
 #include <duckdb/parser/sql_statement.hpp>
+#include <duckdb/parser/statement/insert_statement.hpp>
 
 #include "base/text.h"
 #include "sql/database.h"
@@ -37,13 +38,28 @@ std::vector<std::string> Texts(const std::string& script, const duckdb::ParserOp
   return texts;
 }
 
+bool HasOnConflict(const duckdb::SQLStatement& statement) {
+  return statement.type == duckdb::StatementType::INSERT_STATEMENT &&
+         statement.Cast<duckdb::InsertStatement>().on_conflict_info != nullptr;
+}
+
+// DuckDB looks for the key of the table before it asks us.
+Status ExplainNoKey(const Status& status) {
+  if (status.message().find("UNIQUE/PRIMARY KEY") == std::string::npos) return status;
+  return Unsupported(
+      "INSERT ... ON CONFLICT needs a key, which tables of the lake do not have: in a table with "
+      "dedup a row replaces that of the same series and time ({})",
+      MessageOf(status));
+}
+
 }  // namespace
 
 class Engine::Impl : public std::enable_shared_from_this<Impl> {
  public:
   explicit Impl(EngineOptions options) : options_(std::move(options.session)) {
     if (options.lake) {
-      lake_ = std::make_shared<LakeContext>(std::move(options.lake), options_.name_space);
+      lake_ = std::make_shared<LakeContext>(std::move(options.lake), options_.name_space,
+                                            std::move(options.append));
     }
   }
 
@@ -113,9 +129,13 @@ class Engine::Impl : public std::enable_shared_from_this<Impl> {
       lake_->SetMentioned(std::move(tables));
     }
     duckdb::Connection& connection = *database_->connection;
+    const bool on_conflict = HasOnConflict(*statement);
     auto pending = connection.PendingQuery(std::move(statement), *values,
                                            duckdb::QueryResultOutputType::ALLOW_STREAMING);
-    if (pending->HasError()) return FromDuckDb(pending->GetErrorObject(), fatal);
+    if (pending->HasError()) {
+      const Status status = FromDuckDb(pending->GetErrorObject(), fatal);
+      return on_conflict ? ExplainNoKey(status) : status;
+    }
     // An interrupt that came before the statement had begun was forgotten when it did.
     if (stop_) connection.Interrupt();
     auto result = pending->Execute();

@@ -8,6 +8,7 @@
 #include <arrow/record_batch.h>
 
 #include "base/error.h"
+#include "table/append_fn.h"
 #include "timelake/session.h"
 
 namespace timelake::table {
@@ -19,6 +20,7 @@ namespace timelake::sql {
 struct EngineOptions {
   SessionOptions session;
   std::shared_ptr<table::Catalog> lake;  // null: a plain DuckDB, e.g. for its file readers
+  table::AppendFn append;                // how INSERT writes; empty: it is refused
 };
 
 // One DuckDB instance with one connection: the only door to DuckDB for the layers above.

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "table/append_fn.h"
 #include "table/catalog.h"
 
 namespace timelake::sql {
@@ -14,13 +15,17 @@ namespace timelake::sql {
 // What the attached catalog and the session share. Thread-safe.
 class LakeContext {
  public:
-  LakeContext(std::shared_ptr<table::Catalog> catalog, std::string default_namespace)
-      : catalog_(std::move(catalog)), default_namespace_(std::move(default_namespace)) {
+  LakeContext(std::shared_ptr<table::Catalog> catalog, std::string default_namespace,
+              table::AppendFn append = {})
+      : catalog_(std::move(catalog)),
+        default_namespace_(std::move(default_namespace)),
+        append_(std::move(append)) {
     namespaces_.insert(default_namespace_);
   }
 
   table::Catalog& catalog() const { return *catalog_; }
   const std::string& default_namespace() const { return default_namespace_; }
+  const table::AppendFn& append() const { return append_; }  // empty: the session only reads
 
   // Namespaces that were seen once, and the session's own even before it exists. So that neither a
   // bare table name nor a function name (DuckDB looks for those in our catalog too) costs a
@@ -52,6 +57,7 @@ class LakeContext {
  private:
   const std::shared_ptr<table::Catalog> catalog_;
   const std::string default_namespace_;
+  const table::AppendFn append_;
   mutable std::mutex mutex_;
   std::set<std::string> namespaces_;
   std::vector<table::TableName> mentioned_;

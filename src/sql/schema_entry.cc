@@ -1,22 +1,35 @@
 #include "sql/schema_entry.h"
 
+#include <map>
+#include <optional>
+
 #include <duckdb/catalog/similar_catalog_entry.hpp>
 #include <duckdb/common/string_util.hpp>
+#include <duckdb/parser/parsed_data/alter_table_info.hpp>
 #include <duckdb/parser/parsed_data/create_schema_info.hpp>
+#include <duckdb/parser/parsed_data/create_table_info.hpp>
+#include <duckdb/parser/parsed_data/drop_info.hpp>
+#include <duckdb/planner/parsed_data/bound_create_table_info.hpp>
 
 #include "sql/error.h"
+#include "sql/insert_operator.h"
+#include "sql/metadata_tables.h"
+#include "sql/new_table.h"
+#include "sql/table_options.h"
 #include "sql/transaction.h"
+#include "table/changes.h"
 
 namespace timelake::sql {
 
-std::unique_ptr<LakeSchema> LakeSchema::Make(duckdb::Catalog& catalog, const std::string& name) {
+std::unique_ptr<LakeSchema> LakeSchema::Make(duckdb::Catalog& catalog, LakeContext& lake,
+                                             const std::string& name) {
   duckdb::CreateSchemaInfo info;
   info.schema = name;
-  return std::make_unique<LakeSchema>(catalog, info);
+  return std::make_unique<LakeSchema>(catalog, lake, info);
 }
 
-LakeSchema::LakeSchema(duckdb::Catalog& catalog, duckdb::CreateSchemaInfo& info)
-    : duckdb::SchemaCatalogEntry(catalog, info) {}
+LakeSchema::LakeSchema(duckdb::Catalog& catalog, LakeContext& lake, duckdb::CreateSchemaInfo& info)
+    : duckdb::SchemaCatalogEntry(catalog, info), lake_(lake) {}
 
 void LakeSchema::Scan(duckdb::ClientContext& context, duckdb::CatalogType type,
                       const Callback& callback) {
@@ -57,16 +70,64 @@ duckdb::SimilarCatalogEntry LakeSchema::GetSimilarEntry(duckdb::CatalogTransacti
 }
 
 void ThrowReadOnly(const char* statement) {
-  Throw(
-      Unsupported("{} is not supported: SQL only reads the lake. Use create, append, alter and "
-                  "drop of the command or the library; for intermediate results CREATE TEMP "
-                  "TABLE or CREATE TEMP VIEW",
-                  statement));
+  Throw(Unsupported(
+      "{} is not supported: SQL reads the lake and changes it by CREATE TABLE, INSERT, ALTER TABLE "
+      "... SET and DROP TABLE; for intermediate results there are CREATE TEMP TABLE and CREATE "
+      "TEMP VIEW",
+      statement));
 }
 
-LakeSchema::Entry LakeSchema::CreateTable(duckdb::CatalogTransaction,
-                                          duckdb::BoundCreateTableInfo&) {
-  ThrowReadOnly("CREATE TABLE");
+LakeSchema::Entry LakeSchema::CreateTable(duckdb::CatalogTransaction transaction,
+                                          duckdb::BoundCreateTableInfo& info) {
+  RefuseInTransaction(transaction.GetContext(), "CREATE TABLE");
+  const auto& base = info.Base();
+  const table::TableName table{name, base.table};
+  ThrowIfError(table::ParseTableName(table.full()).status());
+  const auto wanted = ValueOrThrow(ToNewTable(base));
+  ThrowIfError(lake_.catalog().Create(table, wanted.schema, wanted.options).status());
+  return nullptr;  // nobody asks: the next statement looks it up
+}
+
+void LakeSchema::DropEntry(duckdb::ClientContext& context, duckdb::DropInfo& info) {
+  if (info.type != duckdb::CatalogType::TABLE_ENTRY) ThrowReadOnly("DROP");
+  if (ParseMetadataName(info.name)) {
+    Throw(Unsupported("DROP TABLE {}: metadata tables are only read", info.name));
+  }
+  RefuseInTransaction(context, "DROP TABLE");
+  const bool if_exists = info.if_not_found == duckdb::OnEntryNotFound::RETURN_NULL;
+  const auto found = LakeTransaction::Get(context, catalog).FindTable(*this, info.name);
+  const table::TableName table{name, found.value_or(info.name)};
+  ThrowIfError(lake_.catalog().Drop(table, if_exists, false));
+}
+
+void LakeSchema::Alter(duckdb::CatalogTransaction transaction, duckdb::AlterInfo& info) {
+  if (info.type != duckdb::AlterType::ALTER_TABLE) ThrowReadOnly("ALTER");
+  std::map<std::string, std::optional<std::string>> changes;
+  const auto& alter = info.Cast<duckdb::AlterTableInfo>();
+  if (alter.alter_table_type == duckdb::AlterTableType::SET_TABLE_OPTIONS) {
+    changes = ValueOrThrow(ToSettings(alter.Cast<duckdb::SetTableOptionsInfo>().table_options));
+  } else if (alter.alter_table_type == duckdb::AlterTableType::RESET_TABLE_OPTIONS) {
+    for (const auto& option : alter.Cast<duckdb::ResetTableOptionsInfo>().table_options) {
+      changes[option] = std::nullopt;
+    }
+  } else {
+    Throw(
+        Unsupported("ALTER TABLE is supported as SET (setting = value, ...) and RESET (setting, "
+                    "...) only"));
+  }
+  if (ParseMetadataName(info.name)) {
+    Throw(Unsupported("ALTER TABLE {}: metadata tables are only read", info.name));
+  }
+  RefuseInTransaction(transaction.GetContext(), "ALTER TABLE");
+  const auto found =
+      LakeTransaction::Get(transaction.GetContext(), catalog).FindTable(*this, info.name);
+  const table::TableName table{name, found.value_or(info.name)};
+  auto handle = lake_.catalog().Open(table);
+  if (KindOf(handle.status()) == ErrorKind::kNotFound &&
+      info.if_not_found == duckdb::OnEntryNotFound::RETURN_NULL) {
+    return;
+  }
+  ThrowIfError(table::CommitProperties(*ValueOrThrow(std::move(handle)), changes).status());
 }
 
 LakeSchema::Entry LakeSchema::CreateIndex(duckdb::CatalogTransaction, duckdb::CreateIndexInfo&,
@@ -111,9 +172,5 @@ LakeSchema::Entry LakeSchema::CreateCollation(duckdb::CatalogTransaction,
 LakeSchema::Entry LakeSchema::CreateType(duckdb::CatalogTransaction, duckdb::CreateTypeInfo&) {
   ThrowReadOnly("CREATE TYPE");
 }
-
-void LakeSchema::DropEntry(duckdb::ClientContext&, duckdb::DropInfo&) { ThrowReadOnly("DROP"); }
-
-void LakeSchema::Alter(duckdb::CatalogTransaction, duckdb::AlterInfo&) { ThrowReadOnly("ALTER"); }
 
 }  // namespace timelake::sql

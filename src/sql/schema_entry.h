@@ -10,12 +10,13 @@
 
 namespace timelake::sql {
 
-// A namespace. It holds tables only, and SQL does not change it.
+// A namespace. It holds tables only.
 class LakeSchema : public duckdb::SchemaCatalogEntry {
  public:
-  static std::unique_ptr<LakeSchema> Make(duckdb::Catalog& catalog, const std::string& name);
+  static std::unique_ptr<LakeSchema> Make(duckdb::Catalog& catalog, LakeContext& lake,
+                                          const std::string& name);
 
-  LakeSchema(duckdb::Catalog& catalog, duckdb::CreateSchemaInfo& info);
+  LakeSchema(duckdb::Catalog& catalog, LakeContext& lake, duckdb::CreateSchemaInfo& info);
 
   using Callback = std::function<void(duckdb::CatalogEntry&)>;
   void Scan(duckdb::ClientContext& context, duckdb::CatalogType type,
@@ -27,8 +28,13 @@ class LakeSchema : public duckdb::SchemaCatalogEntry {
   duckdb::SimilarCatalogEntry GetSimilarEntry(duckdb::CatalogTransaction transaction,
                                               const duckdb::EntryLookupInfo& lookup) override;
 
+  // Each is one commit.
+  Entry CreateTable(duckdb::CatalogTransaction transaction,
+                    duckdb::BoundCreateTableInfo& info) override;
+  void DropEntry(duckdb::ClientContext& context, duckdb::DropInfo& info) override;
+  void Alter(duckdb::CatalogTransaction transaction, duckdb::AlterInfo& info) override;
+
   // All of these are errors.
-  Entry CreateTable(duckdb::CatalogTransaction, duckdb::BoundCreateTableInfo&) override;
   Entry CreateIndex(duckdb::CatalogTransaction, duckdb::CreateIndexInfo&,
                     duckdb::TableCatalogEntry&) override;
   Entry CreateFunction(duckdb::CatalogTransaction, duckdb::CreateFunctionInfo&) override;
@@ -40,8 +46,9 @@ class LakeSchema : public duckdb::SchemaCatalogEntry {
                              duckdb::CreatePragmaFunctionInfo&) override;
   Entry CreateCollation(duckdb::CatalogTransaction, duckdb::CreateCollationInfo&) override;
   Entry CreateType(duckdb::CatalogTransaction, duckdb::CreateTypeInfo&) override;
-  void DropEntry(duckdb::ClientContext&, duckdb::DropInfo&) override;
-  void Alter(duckdb::CatalogTransaction, duckdb::AlterInfo&) override;
+
+ private:
+  LakeContext& lake_;
 };
 
 // "INSERT is not supported: ..." with what to use instead.

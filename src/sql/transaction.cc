@@ -141,6 +141,13 @@ duckdb::optional_ptr<duckdb::CatalogEntry> LakeTransaction::Table(
   return Entry(*version, entry_name, [&] { return MakeMetadataTable(schema, *metadata, version); });
 }
 
+std::optional<std::string> LakeTransaction::FindTable(const LakeSchema& schema,
+                                                      const std::string& name) {
+  table::TableName full{schema.name, name};
+  if (!Find(&full)) return std::nullopt;
+  return full.table;
+}
+
 std::vector<duckdb::CatalogEntry*> LakeTransaction::AllTables(LakeSchema& schema) {
   std::vector<table::TableName> missing;
   const std::vector<std::string> names = TableNames(schema.name);

@@ -37,6 +37,9 @@ class LakeTransaction : public duckdb::Transaction {
   duckdb::optional_ptr<duckdb::CatalogEntry> Table(LakeSchema& schema,
                                                    const duckdb::EntryLookupInfo& lookup);
 
+  // The exact name of a table, given in any case.
+  std::optional<std::string> FindTable(const LakeSchema& schema, const std::string& name);
+
   // Entries of all tables of a namespace that can be opened, loaded concurrently. The others are
   // logged.
   std::vector<duckdb::CatalogEntry*> AllTables(LakeSchema& schema);

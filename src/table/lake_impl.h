@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "table/append_fn.h"
 #include "table/catalog.h"
 
 namespace timelake::detail {
@@ -11,6 +12,7 @@ class LakeImpl {
  public:
   std::shared_ptr<table::Catalog> catalog;
   std::string location;  // URI of the root
+  table::AppendFn append;  // for SQL; empty: sessions only read
 };
 
 }  // namespace timelake::detail

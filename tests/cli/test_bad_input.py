@@ -209,8 +209,14 @@ QUERIES = [
     Bad("type that Parquet lacks", ["sql", "SELECT INTERVAL '1 day' AS i", "--format", "parquet"], ["Parquet", "interval"]),
     Bad("wrong number of threads", ["sql", "SELECT 1", "--threads", "0"], ["--threads"], code=2),
     Bad("wrong memory limit", ["sql", "SELECT 1", "--memory-limit", "lots"], ["lots"]),
-    Bad("insert by SQL", ["sql", "INSERT INTO t VALUES (now(), 'x', 1, 1)"], ["t"]),
-    Bad("drop by SQL", ["sql", "DROP TABLE lake.t"], ["t"]),
+    Bad("insert of a value that does not fit", ["sql", "INSERT INTO t VALUES (now(), 'x', 1, 1.5)"],
+        ['default.t, column "n", row 1: 1.5 does not fit']),
+    Bad("insert into a missing table", ["sql", "INSERT INTO nothere VALUES (1)"], ["nothere"]),
+    Bad("update by SQL", ["sql", "UPDATE t SET n = 1"], ["UPDATE is not supported"]),
+    Bad("drop of a missing table by SQL", ["sql", "DROP TABLE lake.nothere"], ["nothere"]),
+    Bad("insert between BEGIN and COMMIT", ["sql", "BEGIN; INSERT INTO t VALUES (now(), 'x', 1, 1)"],
+        ["INSERT is not possible between BEGIN and COMMIT"]),
+    Bad("snapshot that is not there", ["sql", "FROM t AT (VERSION => 5)"], ["default.t", "no snapshot 5", "it holds"]),
 ]
 
 COMMANDS = [

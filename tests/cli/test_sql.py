@@ -115,3 +115,36 @@ def test_verbose_tells_on_stderr(table):
     done = table("-v", "append", "t", path, "--json")
     assert json.loads(done.out)["rows"] == 2
     assert "info: " in done.err and "append.rows 2" in done.err
+
+
+def test_tables_are_written_by_sql(tl):
+    script = """CREATE TABLE t (time TIMESTAMPTZ, device VARCHAR, n INTEGER) WITH (time_column = 'time', series_key = 'device');
+                INSERT INTO t VALUES ('2026-01-01', 'a', 1), ('2026-01-01', 'b', 2);
+                INSERT INTO t SELECT time, device, n + 10 FROM t WHERE device = 'a';
+                SELECT device, n FROM t ORDER BY device;"""
+    assert tl("sql", script, "--format", "csv").out == "device,n\na,11\nb,2\n"
+    assert [snapshot["operation"] for snapshot in tl("snapshots", "t", "--json").json()] == ["append", "append"]
+    tl("sql", "ALTER TABLE t SET (retention = '30d')")
+    assert tl("info", "t", "--json").json()["properties"]["timelake.retention"] == "30d"
+    tl("sql", "DROP TABLE t")
+    assert tl("ls").out == ""
+
+
+def test_time_travel_and_metadata_tables(table):
+    query = "SELECT snapshot_id FROM t$snapshots ORDER BY sequence_number LIMIT 1"
+    first = table("sql", query, "--format", "csv").csv()[1][0]
+    table("append", "t", table.file("more.csv", OTHER_ROWS))
+    count = "SELECT count(*) AS n FROM t"
+    assert table("sql", count, "--format", "csv").out == "n\n5\n"
+    assert table("sql", f"{count} AT (VERSION => {first})", "--format", "csv").out == "n\n3\n"
+    rows = table("sql", 'SELECT sum(record_count) AS n FROM "t$files"', "--format", "csv").out
+    assert rows == "n\n5\n"
+
+
+def test_a_file_goes_in_and_out(table):
+    out = table.folder / "out.csv"
+    table("sql", f"COPY (SELECT * FROM t ORDER BY ALL) TO '{out}'")
+    assert out.read_text().startswith("time,device,v,n\n")
+    table("sql", f"CREATE TABLE u WITH (time_column = 'time', series_key = 'device') AS FROM '{out}'")
+    same = "SELECT count(*) AS n FROM (SELECT time, device, v, n FROM t EXCEPT SELECT time, device, v, n FROM u)"
+    assert table("sql", same, "--format", "csv").out == "n\n0\n"

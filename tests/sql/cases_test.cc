@@ -144,6 +144,8 @@ class Runner {
     std::string text = JoinLines(block.body);
     const std::string scratch = (folder_ / "scratch").string();
     for (size_t at; (at = text.find("{dir}")) != std::string::npos;) text.replace(at, 5, scratch);
+    const std::string lake = (folder_ / "lake").string();
+    for (size_t at; (at = text.find("{lake}")) != std::string::npos;) text.replace(at, 6, lake);
     return text;
   }
 
