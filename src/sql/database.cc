@@ -4,12 +4,14 @@
 
 #include <fmt/format.h>
 #include <duckdb/main/config.hpp>
+#include <duckdb/main/extension/extension_loader.hpp>
 #include <duckdb/main/materialized_query_result.hpp>
 
 #include "sql/catalog.h"
 #include "sql/error.h"
 #include "sql/functions.h"
 #include "sql/names.h"
+#include "sql/rewrite/latest_function.h"
 #include "sql/rewrite/latest_rows.h"
 
 namespace timelake::sql {
@@ -63,6 +65,8 @@ std::shared_ptr<Database> Database::Open(const SessionOptions& options,
   database->instance = std::make_unique<duckdb::DuckDB>(nullptr, &config);
   RegisterFunctions(*database->instance->instance);
   RegisterLatestRows(*database->instance->instance);
+  duckdb::ExtensionLoader loader(*database->instance->instance, "timelake");
+  RegisterLatestFunction(loader);
   database->connection = std::make_unique<duckdb::Connection>(*database->instance);
   Execute(*database->connection, "SET GLOBAL TimeZone = 'UTC'");
   if (lake) {

@@ -330,6 +330,12 @@ bool IsScan(const duckdb::LogicalGet& get) {
   return get.function.function == Scan && get.bind_data != nullptr;
 }
 
+std::shared_ptr<const TableVersion> TableOf(const duckdb::TableFunction& function,
+                                            const duckdb::FunctionData* bind_data) {
+  if (function.function != Scan || !bind_data) return nullptr;
+  return bind_data->Cast<ScanBindData>().table;
+}
+
 std::shared_ptr<const TableVersion> TableOf(const duckdb::LogicalGet& get) {
   return get.bind_data->Cast<ScanBindData>().table;
 }

@@ -27,6 +27,10 @@ duckdb::unique_ptr<duckdb::FunctionData> MakeScanBindData(std::shared_ptr<const 
 // Whether an operator of a plan is that function.
 bool IsScan(const duckdb::LogicalGet& get);
 
+// What the function, bound so, reads; null if it is another function.
+std::shared_ptr<const TableVersion> TableOf(const duckdb::TableFunction& function,
+                                            const duckdb::FunctionData* bind_data);
+
 // Of such an operator: what it reads, and another table version with the same columns for it.
 std::shared_ptr<const TableVersion> TableOf(const duckdb::LogicalGet& get);
 void SetTable(duckdb::LogicalGet& get, std::shared_ptr<const TableVersion> table);
