@@ -21,6 +21,7 @@
 #include "sql/arrow_to_duckdb.h"
 #include "sql/error.h"
 #include "sql/filters.h"
+#include "sql/functions/bucket_filter.h"
 #include "sql/missing_file.h"
 #include "sql/row_filter.h"
 
@@ -200,6 +201,9 @@ void PushdownFilters(duckdb::ClientContext& context, duckdb::LogicalGet& get,
   // Called more than once, with the same filters again: AddPruning drops what it knows already.
   for (auto& filter : filters) {
     AddPruning(context, get, *bind.table->schema, *filter, &bind.predicate);
+    for (const auto& implied : ImpliedByBucket(context, *filter)) {
+      AddPruning(context, get, *bind.table->schema, *implied, &bind.predicate);
+    }
     const auto list = InListOf(context, get, *bind.table->schema, *filter);
     if (!list) continue;
     bind.in_lists.push_back({list->field, list->filter});

@@ -244,7 +244,7 @@ class Rewriter {
     if (name == "max" && children.size() == 1) return candidate.IsTime(*children[0]);
     // Of equal times `last` takes the greatest value, the index the one written last.
     const bool of_maximum = name == "arg_max" || name == "max_by" || name == "argmax" ||
-                            (name == "last" && candidate.table->dedup);
+                            ((name == "last" || name == "last_by") && candidate.table->dedup);
     if (!of_maximum || children.size() != 2 || !candidate.IsTime(*children[1])) return false;
     const auto column = candidate.chain.Column(*children[0]);
     if (column) values->push_back(*column);
