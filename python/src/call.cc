@@ -22,10 +22,10 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-constexpr milliseconds kSignalPoll{20};
+constexpr milliseconds kSignalPoll{10};
 constexpr milliseconds kQuietPoll{100};  // where neither signals nor ticks are to be served
 constexpr milliseconds kTickEvery{100};
-constexpr milliseconds kGrace{40};  // for work that may be left behind
+constexpr milliseconds kGrace{25};  // for work that may be left behind
 
 // Python runs signal handlers on the main thread only.
 bool OnMainThread() {
