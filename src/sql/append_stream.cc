@@ -1,6 +1,7 @@
 #include "sql/append_stream.h"
 
 #include <chrono>
+#include <exception>
 #include <utility>
 
 namespace timelake::sql {
@@ -49,10 +50,16 @@ void AppendStream::Abort() {
 
 void AppendStream::Run() {
   Reader reader(this);
-  auto result = append_(&reader, [this] {
+  const auto cancelled = [this] {
     std::lock_guard lock(mutex_);
     return aborted_;
-  });
+  };
+  Result<AppendResult> result = InternalError("no append");
+  try {
+    result = append_(&reader, cancelled);
+  } catch (const std::exception& e) {  // out of memory: it must not leave the thread
+    result = IoError("the append failed: {}", e.what());
+  }
   std::lock_guard lock(mutex_);
   result_ = std::move(result);
   batches_.clear();

@@ -8,6 +8,7 @@
 #include <arrow/api.h>
 #include <gtest/gtest.h>
 
+#include "api/append.h"
 #include "store/fault_store.h"
 #include "store/local_store.h"
 #include "store/memory_store.h"
@@ -85,6 +86,7 @@ class LakeTest : public testing::Test {
     auto impl = std::make_shared<detail::LakeImpl>();
     impl->catalog = std::make_shared<table::Catalog>(env, root_.string(), table::SettingMap{});
     impl->location = impl->catalog->location_uri();
+    impl->append = api::Append;
     return Lake(std::move(impl));
   }
 

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <new>
 
 #include <arrow/api.h>
 #include <gmock/gmock.h>
@@ -84,6 +85,16 @@ TEST(AppendStream, AnErrorOfTheAppendReachesTheQuery) {
   EXPECT_EQ(KindOf(status), ErrorKind::kInvalidArgument);
   EXPECT_THAT(MessageOf(status), HasSubstr("row 1: no"));
   EXPECT_THAT(MessageOf(stream.Finish().status()), HasSubstr("row 1: no"));
+}
+
+TEST(AppendStream, AnExceptionIsAnError) {
+  AppendStream stream(
+      OneColumn(),
+      [](arrow::RecordBatchReader*, std::function<bool()>) -> Result<AppendResult> {
+        throw std::bad_alloc();
+      },
+      Never);
+  EXPECT_EQ(KindOf(stream.Finish().status()), ErrorKind::kIo);
 }
 
 TEST(AppendStream, AQueryThatGoesAwayFailsTheAppend) {
