@@ -8,6 +8,7 @@ import datetime
 import math
 import os
 import random
+import re
 
 import pyarrow as pa
 import pytest
@@ -210,26 +211,41 @@ def tables(timelake, duckdb, folder, rnd):
         oracle.execute(
             f"{make} SELECT *, {number} AS batch, row_number() OVER () AS row FROM batch"
         )
-    oracle.execute(
-        f"CREATE TABLE t AS SELECT {', '.join(COLUMNS)} FROM written QUALIFY row_number() OVER "
-        "(PARTITION BY host, unit, time ORDER BY batch DESC, row DESC) = 1"
-    )
-    return rows, lake, oracle
+    for number in range(len(rows.batches)):
+        oracle.execute(
+            f"CREATE TABLE t{number} AS SELECT {', '.join(COLUMNS)} FROM written"
+            f" WHERE batch <= {number} QUALIFY row_number() OVER "
+            "(PARTITION BY host, unit, time ORDER BY batch DESC, row DESC) = 1"
+        )
+    snapshots = [snapshot["snapshot_id"] for snapshot in table.snapshots()]
+    assert len(snapshots) == len(rows.batches)
+    return rows, lake, oracle, snapshots
+
+
+def of(query, table):
+    """The query with another name for t."""
+    return re.sub(r"\b(FROM|JOIN) t\b", rf"\1 {table}", query)
 
 
 def run(timelake, duckdb, folder, first_seed, queries):
     for start in range(0, queries, QUERIES_PER_TABLE):
         seed = first_seed + start
         rnd = random.Random(seed)
-        rows, lake, oracle = tables(timelake, duckdb, folder / str(seed), rnd)
+        rows, lake, oracle, snapshots = tables(timelake, duckdb, folder / str(seed), rnd)
         generate = Queries(rnd, rows)
         with lake:
             for _ in range(min(QUERIES_PER_TABLE, queries - start)):
                 query = generate.query()
-                expected = rows_of(oracle.execute(query).to_arrow_table())
-                got = rows_of(lake.sql(query).arrow())
+                # The newest version, or one of the past.
+                newest = len(snapshots) - 1
+                travels = rnd.random() < 0.2 and " JOIN " not in query  # aliases and AT do not go
+                number = rnd.randrange(len(snapshots)) if travels else newest
+                version = f"t AT (VERSION => {snapshots[number]})"
+                asked = query if number == newest else of(query, version)
+                expected = rows_of(oracle.execute(of(query, f"t{number}")).to_arrow_table())
+                got = rows_of(lake.sql(asked).arrow())
                 assert got == expected, (
-                    f"seed {seed}: {query}\nours     {got[:20]}\nexpected {expected[:20]}"
+                    f"seed {seed}: {asked}\nours     {got[:20]}\nexpected {expected[:20]}"
                 )
 
 
