@@ -61,7 +61,9 @@ void AppendStream::Run() {
     result = IoError("the append failed: {}", e.what());
   }
   std::lock_guard lock(mutex_);
-  result_ = std::move(result);
+  status_ = result.status();
+  if (result.ok()) result_ = *result;
+  ended_ = true;
   batches_.clear();
   changed_.notify_all();
 }
@@ -80,7 +82,7 @@ Status AppendStream::Pull(std::shared_ptr<arrow::RecordBatch>* batch) {
 
 Status AppendStream::Push(std::shared_ptr<arrow::RecordBatch> batch) {
   std::unique_lock lock(mutex_);
-  while (batches_.size() >= kMostBatches && !result_) {
+  while (batches_.size() >= kMostBatches && !ended_) {
     changed_.wait_for(lock, kPoll);
     lock.unlock();
     const bool stop = interrupted_();
@@ -88,7 +90,7 @@ Status AppendStream::Push(std::shared_ptr<arrow::RecordBatch> batch) {
     if (stop) return Stopped();
   }
   // Before the end of the rows only a failure ends an append.
-  if (result_) return result_->ok() ? InternalError("an append ended early") : result_->status();
+  if (ended_) return status_.ok() ? InternalError("an append ended early") : status_;
   rows_ += batch->num_rows();
   batches_.push_back(std::move(batch));
   changed_.notify_all();
@@ -100,7 +102,7 @@ Result<AppendResult> AppendStream::Finish() {
     std::unique_lock lock(mutex_);
     complete_ = true;
     changed_.notify_all();
-    while (!result_) {
+    while (!ended_) {
       changed_.wait_for(lock, kPoll);
       lock.unlock();
       const bool stop = interrupted_();
@@ -109,7 +111,8 @@ Result<AppendResult> AppendStream::Finish() {
     }
   }
   thread_.join();
-  return std::move(*result_);
+  TL_RETURN_NOT_OK(status_);
+  return result_;
 }
 
 int64_t AppendStream::rows() const {

@@ -6,7 +6,6 @@
 #include <functional>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <thread>
 
 #include <arrow/record_batch.h>
@@ -53,7 +52,9 @@ class AppendStream {
   int64_t rows_ = 0;
   bool complete_ = false;
   bool aborted_ = false;
-  std::optional<Result<AppendResult>> result_;
+  bool ended_ = false;  // the append is over: `status_`, and `result_` when that is ok
+  Status status_;
+  AppendResult result_;
   std::thread thread_;  // started last
 };
 

@@ -21,7 +21,7 @@ namespace {
 using duckdb::idx_t;
 
 // A batch ends at whichever comes first; bytes are counted generously.
-constexpr idx_t kBatchRows = 16 * STANDARD_VECTOR_SIZE;
+constexpr idx_t kBatchRows = idx_t{16} * STANDARD_VECTOR_SIZE;
 constexpr idx_t kBatchBytes = idx_t{16} << 20;
 
 struct SinkState : duckdb::GlobalSinkState {
