@@ -83,13 +83,17 @@ Result<Access> AccessOf(const FileWork& file, int row_group, Counters* counters)
   return access;
 }
 
+// Morsels of at most `most` rows, from `first` on ever larger ones: a query that wants few rows has
+// them soon.
 void Cut(const std::shared_ptr<const FileWork>& file, int row_group, const RowRanges& rows,
-         int64_t morsel_rows, const table::PageIndex* pages, std::vector<Morsel>* morsels) {
+         int64_t first, int64_t most, const table::PageIndex* pages, std::vector<Morsel>* morsels) {
   RowRanges current;
   int64_t count = 0;
+  int64_t morsel_rows = std::min(first, most);
   const auto finish = [&] {
     if (count > 0) morsels->push_back({file, row_group, std::exchange(current, {}), {}});
     count = 0;
+    morsel_rows = std::min(2 * morsel_rows, most);
   };
   for (const RowRange& range : rows) {
     for (int64_t row = range.begin; row < range.end;) {
@@ -175,7 +179,8 @@ Result<std::vector<Morsel>> Split(const std::shared_ptr<const FileWork>& file,
     const int64_t fair = left / (2 * std::max(1, request.threads)) + 1;
     const int64_t fitting = kMorselBytes / BytesOfRow(*file, i) + 1;
     const int64_t morsel_rows = std::min(fitting, std::clamp(fair, kMinMorselRows, kMorselRows));
-    Cut(file, i, rows, morsel_rows, access.boundaries.get(), &morsels);
+    const int64_t first = file->index == 0 && i == 0 ? kMinMorselRows : morsel_rows;
+    Cut(file, i, rows, first, morsel_rows, access.boundaries.get(), &morsels);
   }
   return morsels;
 }

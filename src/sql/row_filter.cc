@@ -117,13 +117,18 @@ std::shared_ptr<const duckdb::TableFilter> Applicable(const PushedFilter& pushed
 // One filter over vectors of its column.
 class Evaluator {
  public:
-  Evaluator(duckdb::ClientContext& context, const PushedFilter& pushed)
-      : filter_(Applicable(pushed)),
-        state_(duckdb::TableFilterState::Initialize(context, *filter_)) {
+  Evaluator(duckdb::ClientContext& context, const PushedFilter& pushed) : context_(context) {
+    if (pushed.filter->filter_type == TableFilterType::DYNAMIC_FILTER) {
+      dynamic_ = pushed.filter->Cast<duckdb::DynamicFilter>().filter_data;
+    } else {
+      Use(Applicable(pushed));
+    }
     chunk_.Initialize(context, {ToLogicalType(pushed.field->type)});
   }
 
   void Keep(const std::shared_ptr<arrow::ArrayData>& column, std::vector<uint32_t>* rows) {
+    if (dynamic_) TakeBound();
+    if (!filter_) return;  // no bound yet
     if (column->type->id() == arrow::Type::DICTIONARY &&
         column->dictionary->length <= column->length) {
       return KeepByDictionary(*column, rows);
@@ -150,6 +155,21 @@ class Evaluator {
 
  private:
   using idx_t = duckdb::idx_t;
+
+  void Use(std::shared_ptr<const duckdb::TableFilter> filter) {
+    filter_ = std::move(filter);
+    state_ = duckdb::TableFilterState::Initialize(context_, *filter_);
+    dictionary_ = nullptr;
+  }
+
+  // A filter that gets its value, and better ones, while the query runs.
+  void TakeBound() {
+    if (!dynamic_->initialized) return;
+    std::lock_guard lock(dynamic_->lock);
+    if (!dynamic_->filter || (filter_ && filter_->Equals(*dynamic_->filter))) return;
+    Use(std::shared_ptr<const duckdb::TableFilter>(dynamic_->filter->Copy().release()));
+  }
+
   static constexpr uint32_t kWindow = STANDARD_VECTOR_SIZE;
 
   // Of the first `count` rows of the vector, of which `selected` are in question.
@@ -193,7 +213,9 @@ class Evaluator {
     dictionary_ = dictionary;
   }
 
-  const std::shared_ptr<const duckdb::TableFilter> filter_;
+  duckdb::ClientContext& context_;
+  duckdb::shared_ptr<duckdb::DynamicFilterData> dynamic_;
+  std::shared_ptr<const duckdb::TableFilter> filter_;
   duckdb::unique_ptr<duckdb::TableFilterState> state_;
   duckdb::DataChunk chunk_;
   ArrowColumn column_;
@@ -227,9 +249,12 @@ class DuckFilter : public scan::RowFilter {
 std::shared_ptr<const duckdb::TableFilter> Applied(const duckdb::TableFilter& filter) {
   const duckdb::TableFilter* applied = &filter;
   if (filter.filter_type == TableFilterType::OPTIONAL_FILTER) {
-    // A hash join's list of keys: it costs little and spares the join most rows.
+    // A hash join's list of keys, or the bound of a top-N: they cost little and spare most rows.
     applied = filter.Cast<duckdb::OptionalFilter>().child_filter.get();
-    if (!applied || applied->filter_type != TableFilterType::IN_FILTER) return nullptr;
+    if (!applied || (applied->filter_type != TableFilterType::IN_FILTER &&
+                     applied->filter_type != TableFilterType::DYNAMIC_FILTER)) {
+      return nullptr;
+    }
   }
   return std::shared_ptr<const duckdb::TableFilter>(applied->Copy().release());
 }
