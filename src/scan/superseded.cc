@@ -195,9 +195,10 @@ class Marker {
     return std::make_shared<const Positions>(std::move(positions));
   }
 
-  // Writers of this format leave one row of each series and time in a file; of others' files
-  // nothing is known.
+  // Writers of this format leave one row of each series and time in a file of a table with dedup
+  // on; of others' files nothing is known.
   Result<bool> IsUnique(const ScanFile& file) const {
+    if (!key_.appends_are_unique) return false;
     const std::string key = "unique:" + file.file.file_path;
     if (env_.cache) {
       if (const auto known = env_.cache->Get<bool>(key)) return *known;

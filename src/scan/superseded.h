@@ -7,11 +7,13 @@
 
 namespace timelake::scan {
 
-// What makes two rows one: of a table with dedup on (commit protocol, "Order of writes").
+// What makes two rows one (commit protocol, "Order of writes").
 struct DedupKey {
   std::vector<int> key_ids;
   int time_id = 0;
   std::optional<int> ingest_time_id;
+  // The table has dedup on: an append of this format left one row of each series and time.
+  bool appends_are_unique = true;
 };
 
 // Dedup on read: fills in ScanFile::superseded of the plan's files. A row is superseded by another

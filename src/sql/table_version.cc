@@ -16,7 +16,8 @@ Result<scan::Plan> PlanOf(const TableVersion& table, const scan::Predicate& pred
   if (!table.dedup) return plan;
   const scan::DedupKey key{.key_ids = table.contract.key_ids,
                            .time_id = *table.contract.time_id,
-                           .ingest_time_id = table.contract.ingest_time_id};
+                           .ingest_time_id = table.contract.ingest_time_id,
+                           .appends_are_unique = table.contract.dedup};
   TL_RETURN_NOT_OK(
       scan::MarkSuperseded(table.env, *table.metadata, table.snapshot, key, predicate, &plan));
   return plan;
