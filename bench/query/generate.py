@@ -57,15 +57,13 @@ def days(hosts, count, seed):
         yield pa.table(columns)
 
 
-def main():
-    options = dict(argument.split("=", 1) for argument in sys.argv[1:])
-    out = pathlib.Path(options["out"])
-    out.mkdir(parents=True, exist_ok=True)
-    count = int(options.get("days", 3))
-    for number, table in enumerate(days(int(options.get("hosts", 200)), count, int(options.get("seed", 1)))):
-        pq.write_table(table, out / f"day-{number:03}.parquet")
+def write(out, hosts, count, seed=1):
+    pathlib.Path(out).mkdir(parents=True, exist_ok=True)
+    for number, table in enumerate(days(hosts, count, seed)):
+        pq.write_table(table, pathlib.Path(out) / f"day-{number:03}.parquet")
         print(f"day {number + 1} of {count}: {table.num_rows} rows", file=sys.stderr)
 
 
 if __name__ == "__main__":
-    main()
+    given = dict(argument.split("=", 1) for argument in sys.argv[1:])
+    write(given["out"], int(given.get("hosts", 200)), int(given.get("days", 3)), int(given.get("seed", 1)))

@@ -1,16 +1,21 @@
 """The query benchmark: ours, the peer, DuckDB's own Parquet reader on our files, ClickHouse's own table.
 
-    python bench/query/run.py [work=build/bench-query] [hosts=200] [days=3] [threads=2] [runs=9] [only=NAME,...]
-                              [systems=ours,peer,duckdb,clickhouse] [build=build/release] [seed=1]
+    python bench/query/run.py [--quick] [sections=cpu,iot,late,files,wide] [only=QUERY,...] [runs=9] [cold-runs=5]
+                              [systems=ours,peer,duckdb,clickhouse] [threads=2] [seed=1]
+                              [hosts=200] [days=3] [trucks=200] [files=1000] [wide-rows=20000000] [wide-series=1000000]
+                              [work=build/bench-query] [out=bench/results] [build=build/release]
 
-Every system is a process of its own, warm; the systems take turns on every query with the same random parameters; the
-figure is the median. Before anything is timed the rows of all systems are compared. Writes bench/results/query.md and
-query.png.
+    cpu, iot  every query warm: the systems take turns with the same random parameters
+    late      0, 1 and 20 % of the rows sent again: dedup on read against none, warm and in a fresh process
+    files     a table of many small appends: the first query of a fresh process
+    wide      20 columns, many series: the first query of a fresh process
+
+Every system is a process of its own; figures are medians. Before anything is timed the rows of all systems are compared.
+Writes query.json, query.md and query.png to `out`; sections that are not asked for stay as they are there. --quick is a
+run of a minute on tiny data. Like a run of some queries only it writes to WORK/results unless `out` is given.
 """
 
-import base64
 import json
-import math
 import os
 import pathlib
 import platform
@@ -18,164 +23,99 @@ import random
 import statistics
 import subprocess
 import sys
-
-import pyarrow as pa
+import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
+import cold
+import late
 import queries
+import queries_iot
+import report
+import sections
+from system import ROOT, System, check, load
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-PYTHONS = {"ours": ".deps/python", "peer": ".deps/peer", "duckdb": ".deps/bench", "clickhouse": ".deps/bench"}
-DIALECTS = {"ours": queries.Dialect(), "peer": queries.DataFusion(), "duckdb": queries.DuckDb(),
-            "clickhouse": queries.ClickHouse()}
-FOLDERS = {"ours": "ours", "peer": "peer", "duckdb": "ours", "clickhouse": "clickhouse"}
-
-
-class System:
-    def __init__(self, name, work, options):
-        self.name = name
-        self.dialect = DIALECTS[name]
-        env = dict(os.environ, TZ="UTC")
-        if name == "ours":
-            env["PYTHONPATH"] = str(ROOT / options["build"] / "python")
-        self.process = subprocess.Popen(
-            [ROOT / PYTHONS[name] / "bin/python", ROOT / "bench/query/serve.py", name, work / FOLDERS[name],
-             work / "data", options["threads"]], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=env)
-        if self.process.stdout.readline().strip() != "ready":
-            raise SystemExit(f"{name} did not start")
-
-    def ask(self, query, parameters, rows=False):
-        request = {"sql": query.make(parameters, self.dialect), "rows": rows}
-        self.process.stdin.write(json.dumps(request) + "\n")
-        self.process.stdin.flush()
-        answer = json.loads(self.process.stdout.readline())
-        if "error" in answer:
-            raise SystemExit(f"{self.name}: {query.name}: {answer['error']}\n{request['sql']}")
-        return answer
-
-    def close(self):
-        self.process.stdin.close()
-        self.process.wait(timeout=30)
+DEFAULTS = {"sections": "cpu,iot,late,files,wide", "only": "", "runs": "9", "cold-runs": "5",
+            "systems": "ours,peer,duckdb,clickhouse", "threads": "2", "seed": "1", "hosts": "200", "days": "3",
+            "trucks": "200", "files": "1000", "wide-rows": "20000000", "wide-series": "1000000",
+            "work": "build/bench-query", "out": "", "build": "build/release"}
+QUICK = {"runs": "3", "cold-runs": "1", "hosts": "20", "days": "1", "trucks": "20", "files": "20",
+         "wide-rows": "100000", "wide-series": "5000"}
 
 
-def plain(value):
-    if hasattr(value, "timestamp"):
-        return int(value.timestamp() * 1_000_000)
-    if isinstance(value, bytes):
-        return value.decode()
-    if isinstance(value, float):
-        return float(f"{value:.12g}")
-    return value
+def parse(arguments):
+    given = dict(argument.split("=", 1) for argument in arguments if argument != "--quick")
+    unknown = set(given) - set(DEFAULTS)
+    if unknown:
+        raise SystemExit(f"unknown option {sorted(unknown)[0]}\n{__doc__}")
+    quick = "--quick" in arguments
+    options = {**DEFAULTS, **(QUICK if quick else {}), **given}
+    options["work"] = (ROOT / options["work"]).resolve()
+    partial = quick or options["only"]
+    options["out"] = ROOT / (options["out"] or (options["work"] / "results" if partial else "bench/results"))
+    return options
 
 
-def rows_of(answer, ordered):
-    table = pa.ipc.open_stream(base64.b64decode(answer["rows"])).read_all()
-    for i, name in enumerate(table.column_names):  # ClickHouse's buckets are seconds
-        if name in ("minute", "hour") and pa.types.is_integer(table.schema.field(i).type):
-            table = table.set_column(i, name, table.column(i).cast(pa.int64()).cast(pa.timestamp("s", "UTC")))
-    rows = [tuple(plain(value) for value in row.values()) for row in table.to_pylist()]
-    return rows if ordered else sorted(rows)
-
-
-def check(systems, query, parameters):
-    expected = None
-    for system in systems:
-        rows = rows_of(system.ask(query, parameters, rows=True), query.ordered)
-        if query.name == "newest-10":  # hosts sort as text here and by bytes there
-            rows = sorted(rows)
-        if expected is None:
-            expected = rows
-        elif rows != expected:
-            raise SystemExit(f"{query.name}: {system.name} differs from {systems[0].name}:\n"
-                             f"{expected[:3]} ({len(expected)} rows)\n{rows[:3]} ({len(rows)} rows)")
-
-
-def measure(systems, wanted, options):
+def warm(section, folder, options):
+    """Medians of the systems in turn: {query: {system: milliseconds}}."""
+    wanted, series = ((queries.of_table("cpu"), "hosts") if section == "cpu" else (queries_iot.ALL, "trucks"))
+    wanted = [query for query in wanted if not options["only"] or query.name in options["only"].split(",")]
     rnd = random.Random(int(options["seed"]))
-    draw = lambda: queries.Parameters.draw(rnd, int(options["hosts"]), int(options["days"]))
-    times = {}
-    for query in wanted:
-        for _ in range(2):
-            check(systems, query, draw())
-        for _ in range(int(options["runs"])):
-            parameters = draw()
-            for system in rnd.sample(systems, len(systems)):
-                times.setdefault((query.name, system.name), []).append(system.ask(query, parameters)["ms"])
-        print(query.name, *(f"{s.name} {statistics.median(times[query.name, s.name]):.2f} ms" for s in systems),
-              file=sys.stderr, flush=True)
-    return {key: statistics.median(values) for key, values in times.items()}
-
-
-def report(medians, names, wanted, options):
-    others = [name for name in names if name != "ours"]
-    lines = [f"# Query benchmark: {options['hosts']} hosts, {options['days']} days, {options['threads']} threads", "",
-             f"Medians of {options['runs']} runs in turn, milliseconds; x: ours divided by theirs (below 1: ours is "
-             f"faster). {platform.machine()}, {os.cpu_count()} cores.", "",
-             "| query | ours | " + " | ".join(f"{name} | x" for name in others) + " |",
-             "|---" * (2 + 2 * len(others)) + "|"]
-    ratios = {name: [] for name in others}
-    for query in wanted:
-        own = medians[query.name, "ours"]
-        cells = [query.name, f"{own:.2f}"]
-        for name in others:
-            ratio = own / medians[query.name, name]
-            ratios[name].append(ratio)
-            cells += [f"{medians[query.name, name]:.2f}", f"{ratio:.2f}"]
-        lines.append("| " + " | ".join(cells) + " |")
-    means = ["geometric mean", ""]
-    for name in others:
-        means += ["", f"{math.exp(statistics.fmean(map(math.log, ratios[name]))):.2f}"]
-    lines.append("| " + " | ".join(means) + " |")
-    return "\n".join(lines) + "\n"
-
-
-PLOT = """
-import json, sys
-import matplotlib
-matplotlib.use("Agg")
-import matplotlib.pyplot as plt
-medians, names, queries, out = json.load(sys.stdin)
-figure, axes = plt.subplots(figsize=(11, 7))
-height = 0.8 / len(names)
-for i, name in enumerate(names):
-    axes.barh([q + i * height for q in range(len(queries))], [medians[f"{query}|{name}"] for query in queries], height,
-              label=name)
-axes.set_xscale("log")
-axes.set_yticks([q + 0.4 - height / 2 for q in range(len(queries))], queries)
-axes.invert_yaxis()
-axes.set_xlabel("median, milliseconds")
-axes.legend()
-figure.tight_layout()
-figure.savefig(out, dpi=110)
-"""
-
-
-def plot(medians, names, wanted, out):
-    data = [{"|".join(key): value for key, value in medians.items()}, names, [query.name for query in wanted], str(out)]
-    subprocess.run([ROOT / ".deps/bench/bin/python", "-c", PLOT], input=json.dumps(data), text=True, check=True)
-
-
-def main():
-    options = {"work": "build/bench-query", "hosts": "200", "days": "3", "threads": "2", "runs": "9", "only": "",
-               "systems": "ours,peer,duckdb,clickhouse", "build": "build/release", "seed": "1", "out": "bench/results"}
-    options.update(argument.split("=", 1) for argument in sys.argv[1:])
-    work = (ROOT / options["work"]).resolve()
-    if not (work / "data").exists():
-        subprocess.run([sys.executable, ROOT / "bench/query/generate.py", f"out={work / 'data'}",
-                        f"hosts={options['hosts']}", f"days={options['days']}"], check=True)
-    wanted = [query for query in queries.ALL if not options["only"] or query.name in options["only"].split(",")]
-    systems = [System(name, work, options) for name in options["systems"].split(",")]
+    draw = lambda: queries.Parameters.draw(rnd, int(options[series]), int(options["days"]))
+    systems = [System(name, folder, options) for name in options["systems"].split(",")]
+    rows = {}
     try:
-        medians = measure(systems, wanted, options)
+        for query in wanted:
+            for _ in range(2):
+                check(systems, query, draw())
+            times = {}
+            for _ in range(int(options["runs"])):
+                parameters = draw()
+                for system in rnd.sample(systems, len(systems)):
+                    sql = query.make(parameters, system.dialect)
+                    if sql is not None:
+                        times.setdefault(system.name, []).append(system.ask(sql)["ms"])
+            rows[query.name] = {s.name: statistics.median(times[s.name]) for s in systems if s.name in times}
+            print(query.name, *(f"{name} {ms:.2f} ms" for name, ms in rows[query.name].items()), file=sys.stderr,
+                  flush=True)
     finally:
         for system in systems:
             system.close()
-    names = [system.name for system in systems]
-    out = ROOT / options["out"]
-    out.mkdir(parents=True, exist_ok=True)
-    text = report(medians, names, wanted, options)
-    (out / "query.md").write_text(text)
-    plot(medians, names, wanted, out / "query.png")
+    return {"systems": [system.name for system in systems], "rows": rows}
+
+
+MEASURES = {"cpu": warm, "iot": warm, "late": late.measure, "files": cold.measure, "wide": cold.measure}
+LOADED = {"cpu": ("ours", "peer", "clickhouse"), "iot": ("ours", "peer", "clickhouse"), "late": ("ours", "peer"),
+          "files": ("ours", "peer", "clickhouse"), "wide": ("ours", "peer", "clickhouse")}
+
+
+def machine():
+    with open("/proc/cpuinfo", encoding="ascii", errors="replace") as lines:
+        models = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
+    return f"{models[0] if models else platform.machine()}, {os.cpu_count()} cores"
+
+
+def main():
+    options = parse(sys.argv[1:])
+    options["out"].mkdir(parents=True, exist_ok=True)
+    kept = options["out"] / "query.json"
+    results = json.loads(kept.read_text()) if kept.exists() else {}
+    for section in options["sections"].split(","):
+        begin = time.monotonic()
+        folder = sections.prepare(section, options["work"], options)
+        for name in LOADED[section]:
+            if name in options["systems"].split(",") or name == "ours":
+                load(name, folder, options["build"])
+        print(f"-- {section}: data ready after {time.monotonic() - begin:.0f} s", file=sys.stderr, flush=True)
+        measured = MEASURES[section](section, folder, options)
+        scale = {name: options[name] for name in ("hosts", "days", "trucks", "files", "wide-rows", "wide-series")}
+        results[section] = {"scale": scale, "threads": options["threads"], "runs": options["runs"],
+                            "cold_runs": options["cold-runs"], "machine": machine(), **measured}
+        print(f"-- {section}: {time.monotonic() - begin:.0f} s", file=sys.stderr, flush=True)
+    kept.write_text(json.dumps(results, indent=1) + "\n")
+    text = report.markdown(results)
+    (options["out"] / "query.md").write_text(text)
+    subprocess.run([ROOT / ".deps/bench/bin/python", ROOT / "bench/query/plot.py", kept, options["out"] / "query.png"],
+                   check=True)
     print(text)
 
 

@@ -1,16 +1,18 @@
 """One system in a process of its own: reads queries, one JSON object a line, from stdin; answers with the time that the
 query took until its rows were all there as Arrow, and with the rows if asked.
 
-    serve.py SYSTEM FOLDER DATA THREADS
+    serve.py SYSTEM FOLDER THREADS [dedup=off]
+    serve.py SYSTEM FOLDER load
 
-SYSTEM is ours, peer, duckdb or clickhouse. The first answer says that the data is loaded. What a client prints goes to
-stderr: stdout is for answers.
+SYSTEM is ours, peer, duckdb, clickhouse or truth; FOLDER is a section's, with data/ and tables.json. The second form fills the
+system's tables. The first answer, "ready", comes when the libraries are imported; the first query opens the tables. What a
+client prints goes to stderr: stdout is for answers.
 """
 
 import base64
-import glob
 import json
 import os
+import pathlib
 import sys
 import time
 
@@ -18,71 +20,147 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 
-def load(lake, schema, files, **options):
-    try:
-        return lake.table("cpu")
-    except Exception:  # each client has its own
-        table = lake.create_table("cpu", schema, time_column="time", series_key=["hostname"], **options)
-        for file in files:
-            table.append(pq.read_table(file))
-        return table
+def files_of(folder, spec):
+    return [str(file) for part in spec["parts"] for file in sorted((folder / "data" / part).glob("*.parquet"))]
 
 
-def ours(folder, files, threads):
-    import timelake
-
-    lake = timelake.Lake(folder)
-    load(lake, pq.read_schema(files[0]), files)
-    session = lake.session()
-    session.sql(f"SET threads = {threads}").arrow()
-    return lambda query: session.sql(query).arrow()
+def appends(folder, spec):
+    for file in files_of(folder, spec):
+        table = pq.read_table(file)
+        rows = spec["slice"] or table.num_rows
+        for begin in range(0, table.num_rows, rows):
+            yield table.slice(begin, rows)
 
 
-def peer(folder, files, threads):
-    import timelake
+class Ours:
+    home = "ours"
 
-    lake = timelake.Lake(folder)
-    load(lake, pq.read_schema(files[0]), files, ingest_time=False)
-    return lambda query: lake.sql(query)
+    def __init__(self, folder, specs):
+        import timelake
+
+        self.client, self.folder, self.specs = timelake, folder, specs
+
+    def load(self, **more):
+        lake = self.client.Lake(str(self.folder / self.home))
+        for spec in self.specs:
+            schema = pq.read_schema(files_of(self.folder, spec)[0])
+            table = lake.create_table(spec["name"], schema, time_column="time", series_key=[spec["key"]], **more)
+            for part in appends(self.folder, spec):
+                table.append(part, maintain=None if spec["maintain"] else False)
+
+    def open(self, threads, dedup):
+        settings = {} if dedup else {"read-dedup": "false"}
+        session = self.client.Lake(str(self.folder / self.home), settings=settings).session()
+        session.sql(f"SET threads = {threads}").arrow()
+        return lambda query: session.sql(query).arrow()
 
 
-def duckdb(folder, files, threads):
-    """Reads the data files of our table."""
-    import duckdb
+class Peer(Ours):
+    home = "peer"
 
-    connection = duckdb.connect()
-    connection.execute(f"SET threads = {threads}")
-    connection.execute("SET TimeZone = 'UTC'")
-    data = f"{folder}/default/cpu/data/*/*.parquet"
-    connection.execute(f"CREATE VIEW cpu AS SELECT * FROM read_parquet('{data}', hive_partitioning = false)")
-    return lambda query: connection.execute(query).to_arrow_table()
+    def load(self):
+        super().load(ingest_time=False)
+
+    def open(self, threads, dedup):
+        settings = {} if dedup else {"read-dedup": "false"}
+        return self.client.Lake(str(self.folder / self.home), settings=settings).sql
 
 
-def clickhouse(folder, files, threads):
-    """A MergeTree table of its own, ordered by host and time."""
-    from chdb import session
+class DuckDb:
+    """Reads the data files of our tables."""
+    home = "ours"
 
-    made = os.path.isdir(folder)
-    client = session.Session(folder)
-    if not made:
-        columns = []
-        for field in pq.read_schema(files[0]):
-            kind = "DateTime64(6, 'UTC')" if pa.types.is_timestamp(field.type) else (
-                "Float64" if pa.types.is_floating(field.type) else "LowCardinality(String)")
-            columns.append(f"{field.name} {kind}")
-        client.query("CREATE DATABASE IF NOT EXISTS bench ENGINE = Atomic")
-        client.query(f"CREATE TABLE bench.cpu ({', '.join(columns)}) ENGINE = MergeTree PARTITION BY toDate(time) "
-                     "ORDER BY (hostname, time)")
-        for file in files:
-            client.query(f"INSERT INTO bench.cpu SELECT * FROM file('{file}', Parquet)")
-        client.query("OPTIMIZE TABLE bench.cpu FINAL")
+    def __init__(self, folder, specs):
+        import duckdb
 
-    def run(query):
-        query = query.replace("FROM cpu", "FROM bench.cpu") + f" SETTINGS max_threads = {threads}"
-        answer = client.query(query, "ArrowStream")
-        return pa.ipc.open_stream(answer.bytes()).read_all()
+        self.client, self.folder, self.specs = duckdb, folder, specs
 
-    return run
+    def connect(self, threads):
+        connection = self.client.connect()
+        connection.execute(f"SET threads = {threads}")
+        connection.execute("SET TimeZone = 'UTC'")
+        return connection
+
+    def open(self, threads, dedup):
+        connection = self.connect(threads)
+        for spec in self.specs:
+            data = f"{self.folder}/ours/default/{spec['name']}/data/*/*.parquet"
+            connection.execute(f"CREATE VIEW {spec['name']} AS SELECT * FROM "
+                               f"read_parquet('{data}', hive_partitioning = false)")
+        return lambda query: connection.execute(query).to_arrow_table()
+
+
+class Truth(DuckDb):
+    """The rows that were appended; with dedup, the last of each series and time."""
+
+    def open(self, threads, dedup):
+        connection = self.connect(threads)
+        for spec in self.specs:
+            connection.execute(f"CREATE TABLE {spec['name']} AS SELECT *, 0 AS part "
+                               f"FROM read_parquet('{files_of(self.folder, spec)[0]}') LIMIT 0")
+            for number, file in enumerate(files_of(self.folder, spec)):
+                connection.execute(f"INSERT INTO {spec['name']} SELECT *, {number} FROM read_parquet('{file}')")
+            last = f"QUALIFY row_number() OVER (PARTITION BY {spec['key']}, time ORDER BY part DESC) = 1"
+            connection.execute(f"CREATE OR REPLACE TABLE {spec['name']} AS SELECT * EXCLUDE (part) "
+                               f"FROM {spec['name']} {last if dedup else ''}")
+        return lambda query: connection.execute(query).to_arrow_table()
+
+
+class ClickHouse:
+    """MergeTree tables of its own, ordered by series and time."""
+    home = "clickhouse"
+
+    def __init__(self, folder, specs):
+        from chdb import session
+
+        self.client, self.folder, self.specs = session, folder, specs
+
+    def load(self):
+        client = self.client.Session(str(self.folder / self.home))
+        client.query("CREATE DATABASE bench ENGINE = Atomic")
+        for spec in self.specs:
+            files = files_of(self.folder, spec)
+            missing = {name for file in files for name in columns_with_null(file)}
+            columns = []
+            for field in pq.read_schema(files[0]):
+                kind = clickhouse_type(field.type, "Nullable({})" if field.name in missing else "{}",
+                                       field.name == "device")
+                columns.append(f"{field.name} {kind}")
+            client.query(f"CREATE TABLE bench.{spec['name']} ({', '.join(columns)}) ENGINE = MergeTree PARTITION BY "
+                         f"toDate(time) ORDER BY ({spec['key']}, time) SETTINGS allow_nullable_key = 1")
+            for file in files:
+                client.query(f"INSERT INTO bench.{spec['name']} SELECT * FROM file('{file}', Parquet)")
+            client.query(f"OPTIMIZE TABLE bench.{spec['name']} FINAL")
+
+    def open(self, threads, dedup):
+        client = self.client.Session(str(self.folder / self.home))
+        client.query("USE bench")
+
+        def run(query):
+            answer = client.query(f"{query} SETTINGS max_threads = {threads}", "ArrowStream")
+            return pa.ipc.open_stream(answer.bytes()).read_all()
+
+        return run
+
+
+def columns_with_null(file):
+    metadata = pq.read_metadata(file)
+    for group in range(metadata.num_row_groups):
+        for i in range(metadata.num_columns):
+            column = metadata.row_group(group).column(i)
+            if column.statistics.null_count:
+                yield column.path_in_schema
+
+
+def clickhouse_type(kind, nullable, many):
+    if pa.types.is_timestamp(kind):
+        return nullable.format("DateTime64(6, 'UTC')")
+    if pa.types.is_string(kind):
+        return nullable.format("String") if many else f"LowCardinality({nullable.format('String')})"
+    return nullable.format({pa.float64(): "Float64", pa.int64(): "Int64", pa.bool_(): "Bool"}[kind])
+
+
+SYSTEMS = {"ours": Ours, "peer": Peer, "duckdb": DuckDb, "clickhouse": ClickHouse, "truth": Truth}
 
 
 def encode(table):
@@ -92,25 +170,34 @@ def encode(table):
     return base64.b64encode(sink.getvalue()).decode()
 
 
-def main():
-    system, folder, data, threads = sys.argv[1:5]
-    answers = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)
-    files = sorted(glob.glob(f"{data}/*.parquet"))
-    run = {"ours": ours, "peer": peer, "duckdb": duckdb, "clickhouse": clickhouse}[system](folder, files, int(threads))
-    print("ready", file=answers, flush=True)
+def serve(open_tables, answers):
+    run = None
     for line in sys.stdin:
         request = json.loads(line)
         answer = {}
         try:
             start = time.perf_counter()
+            run = run or open_tables()
+            opened = time.perf_counter()
             rows = run(request["sql"])
-            answer["ms"] = (time.perf_counter() - start) * 1000
+            answer = {"open_ms": (opened - start) * 1000, "ms": (time.perf_counter() - opened) * 1000}
             if request.get("rows"):
                 answer["rows"] = encode(rows)
-        except Exception as error:
+        except Exception as error:  # each client has its own
             answer["error"] = f"{type(error).__name__}: {error}"
         print(json.dumps(answer), file=answers, flush=True)
+
+
+def main():
+    name, folder, threads = sys.argv[1], pathlib.Path(sys.argv[2]), sys.argv[3]
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+    system = SYSTEMS[name](folder, json.loads((folder / "tables.json").read_text()))
+    if threads == "load":
+        system.load()
+        return
+    print("ready", file=answers, flush=True)
+    serve(lambda: system.open(int(threads), "dedup=off" not in sys.argv), answers)
 
 
 if __name__ == "__main__":
