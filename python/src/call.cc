@@ -5,7 +5,6 @@
 #include <chrono>
 #include <deque>
 #include <string>
-#include <thread>
 
 #include <nanobind/stl/shared_ptr.h>
 #if defined(__linux__)
@@ -15,6 +14,7 @@
 #endif
 
 #include "timelake/error.h"
+#include "workers.h"
 
 namespace timelake::python {
 namespace {
@@ -82,9 +82,10 @@ class Pump {
   Pump(std::shared_ptr<CancelToken> token,
        std::function<arrow::Status(const std::shared_ptr<Call>&)> work)
       : call_(std::make_shared<Call>(std::move(token))) {
-    thread_ = std::thread([call = call_, work = std::move(work)]() mutable {
+    RunOnWorker([call = call_, work = std::move(work)](const std::function<void()>& done) mutable {
       arrow::Status status = Guarded([&] { return work(call); });
       work = nullptr;  // what it owns ends before the caller goes on
+      done();
       const std::lock_guard lock(call->mutex_);
       call->done_ = std::move(status);
       call->changed_.notify_all();
@@ -92,12 +93,7 @@ class Pump {
   }
 
   ~Pump() {
-    if (!thread_.joinable()) return;
-    if (Wait(milliseconds(0))) {
-      thread_.join();
-    } else {
-      Abandon();
-    }
+    if (!Wait(milliseconds(0))) Abandon();
   }
 
   // Serves tasks until the work is done or the time is over.
@@ -125,23 +121,20 @@ class Pump {
   }
   void Cancel() { call_->token()->Cancel(); }
 
+  // After Wait has said that the work is done.
   arrow::Status Finish() {
-    thread_.join();
+    const std::lock_guard lock(call_->mutex_);
     return *call_->done_;
   }
 
   void Abandon() {
-    {
-      const std::lock_guard lock(call_->mutex_);
-      call_->abandoned_ = true;
-      call_->changed_.notify_all();
-    }
-    thread_.detach();
+    const std::lock_guard lock(call_->mutex_);
+    call_->abandoned_ = true;
+    call_->changed_.notify_all();
   }
 
  private:
   std::shared_ptr<Call> call_;
-  std::thread thread_;
 };
 
 namespace {

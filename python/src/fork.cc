@@ -4,6 +4,7 @@
 #include <string>
 
 #include "call.h"
+#include "workers.h"
 
 namespace timelake::python {
 namespace {
@@ -33,6 +34,7 @@ void BindFork(nb::module_& m) {
   m.def("after_fork_in_child", [] {
     generation.fetch_add(1);
     ForgetLogsAfterFork();
+    ForgetWorkersAfterFork();
   });
 }
 

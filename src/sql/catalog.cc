@@ -54,7 +54,8 @@ class LakeCatalog : public duckdb::Catalog {
     const std::string& name = lookup.GetEntryName();
     if (lake_->IsKnown(name)) return &Schema(name);
     if (const auto found = Find(lake_->known_namespaces(), name)) return &Schema(*found);
-    if (transaction.HasContext()) {
+    const bool meant = lake_->main_is_named() || ToLowerAscii(name) != "main";
+    if (meant && transaction.HasContext()) {
       auto& lake = LakeTransaction::Get(transaction.GetContext(), *this);
       if (const auto found = Find(lake.Namespaces(), name)) return &Schema(*found);
     }

@@ -100,6 +100,7 @@ class Engine::Impl : public std::enable_shared_from_this<Impl> {
                                                           const Params& params, bool* fatal) {
     SetRunning(database_);
     TL_ASSIGN_OR_RAISE(auto values, BindParams(params));
+    if (lake_) lake_->NoteText(text);
     duckdb::Connection& connection = *database_->connection;
     Statements statements = connection.ExtractStatements(std::string(text));
     if (statements.empty()) return InvalidArgument("no statement: the text is empty");

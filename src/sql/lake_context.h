@@ -1,9 +1,13 @@
 #pragma once
 
+#include <algorithm>
+#include <atomic>
+#include <cctype>
 #include <memory>
 #include <mutex>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -43,6 +47,17 @@ class LakeContext {
     namespaces_.insert(namespaces.begin(), namespaces.end());
   }
 
+  // DuckDB looks for each function in a schema "main" of our catalog, too. As long as no statement
+  // of the session has said that word, no such namespace can be meant, and none is looked for.
+  void NoteText(std::string_view text) {
+    constexpr std::string_view kMain = "main";
+    const auto same = [](char a, char b) { return std::tolower(static_cast<unsigned char>(a)) == b; };
+    if (std::search(text.begin(), text.end(), kMain.begin(), kMain.end(), same) != text.end()) {
+      main_is_named_ = true;
+    }
+  }
+  bool main_is_named() const { return main_is_named_; }
+
   // The tables that the statement about to run seems to read: loaded at once when the first of them
   // is asked for. Only a hint; a name may be that of a view or of nothing.
   void SetMentioned(std::vector<table::TableName> tables) {
@@ -58,6 +73,7 @@ class LakeContext {
   const std::shared_ptr<table::Catalog> catalog_;
   const std::string default_namespace_;
   const table::AppendFn append_;
+  std::atomic<bool> main_is_named_{false};
   mutable std::mutex mutex_;
   std::set<std::string> namespaces_;
   std::vector<table::TableName> mentioned_;
