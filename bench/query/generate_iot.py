@@ -1,11 +1,13 @@
-"""TSBS IoT data (github.com/timescale/tsbs): `trucks` trucks send readings and diagnostics every ten seconds.
+"""TSBS IoT data (github.com/timescale/tsbs): `trucks` trucks send readings and diagnostics every
+ten seconds.
 
     python bench/query/generate_iot.py out=FOLDER [trucks=200] [days=3] [seed=1]
 
-One Parquet file a table and day (FOLDER/readings, FOLDER/diagnostics), rows in order of arrival. As TSBS' generator does
-it: values are random walks cut to a few digits; of every batch of ten rows 1 % is lost and 5 % come late (here by ten
-minutes on average, so that some are in the file of the next day); of the other rows 9 % are lost; one in ten has a NULL
-value, one in a hundred a NULL tag. No two rows of a table agree in truck and time, also where the truck is NULL.
+One Parquet file a table and day (FOLDER/readings, FOLDER/diagnostics), rows in order of arrival. As
+TSBS' generator does it: values are random walks cut to a few digits; of the batches of ten rows 1 %
+are lost and 5 % come late (here by ten minutes on average, so that some are in the file of the next
+day); of the other rows 9 % are lost; one in ten has a NULL value, one in a hundred a NULL tag. No
+two rows of a table agree in truck and time, also where the truck is NULL.
 """
 
 import dataclasses
@@ -23,7 +25,8 @@ BATCH = 10
 FLEETS = ["East", "West", "North", "South"]
 DRIVERS = ["Derek", "Rodney", "Albert", "Andy", "Seth", "Trish"]
 VERSIONS = ["v1.0", "v1.5", "v2.0", "v2.3"]
-MODELS = {"F-150": (2000.0, 200.0, 15.0), "G-2000": (5000.0, 300.0, 19.0), "H-2": (1500.0, 150.0, 12.0)}
+MODELS = {"F-150": (2000.0, 200.0, 15.0), "G-2000": (5000.0, 300.0, 19.0),
+          "H-2": (1500.0, 150.0, 12.0)}
 TAGS = ["name", "fleet", "driver", "model", "device_version", "load_capacity", "fuel_capacity",
         "nominal_fuel_consumption"]
 
@@ -75,11 +78,15 @@ def tags(trucks, random):
 def fields(trucks, random):
     """The values of readings and of diagnostics."""
     zero, start = np.zeros(trucks), lambda high: random.uniform(0, high, trucks)
-    readings = [Walk("latitude", -90, 90, 5, start(90), 0.005), Walk("longitude", -180, 180, 5, start(180), 0.005),
-                Walk("elevation", 0, 5000, 0, start(500), 10), Walk("velocity", 0, 100, 0, zero, 10),
-                Walk("heading", 0, 360, 0, start(360), 5), Walk("grade", 0, 100, 0, zero, 5),
+    readings = [Walk("latitude", -90, 90, 5, start(90), 0.005),
+                Walk("longitude", -180, 180, 5, start(180), 0.005),
+                Walk("elevation", 0, 5000, 0, start(500), 10),
+                Walk("velocity", 0, 100, 0, zero, 10),
+                Walk("heading", 0, 360, 0, start(360), 5),
+                Walk("grade", 0, 100, 0, zero, 5),
                 Walk("fuel_consumption", 0, 50, 1, zero + 25, 5)]
-    diagnostics = [Walk("fuel_state", 0, 1, 1, zero + 1, 0.001, refills=True), Uniform("current_load", 5000),
+    diagnostics = [Walk("fuel_state", 0, 1, 1, zero + 1, 0.001, refills=True),
+                   Uniform("current_load", 5000),
                    Walk("status", 0, 5, 0, zero, 1, normal=True)]
     return {"readings": readings, "diagnostics": diagnostics}
 
@@ -93,7 +100,8 @@ def day_of(table_fields, of_truck, day, random):
     """One day of one table in order of time, and the time of arrival of each row."""
     trucks, steps = len(of_truck[0]), 86400 // INTERVAL_S
     shape = (steps, trucks)
-    null_tag, null_field = nulls(random, 0.01, len(TAGS), shape), nulls(random, 0.1, len(table_fields), shape)
+    null_tag = nulls(random, 0.01, len(TAGS), shape)
+    null_field = nulls(random, 0.1, len(table_fields), shape)
     nameless = null_tag == 0
     null_tag[nameless & (np.cumsum(nameless, axis=1) > 1)] = -1
     batch = np.arange(steps * trucks) // BATCH
@@ -124,7 +132,8 @@ def days(trucks, count, seed):
             table, arrival = day_of(table_fields, of_truck, day, random)
             late, late_arrival = waiting[name]
             if late is not None:
-                table, arrival = pa.concat_tables([late, table]), np.concatenate([late_arrival, arrival])
+                table = pa.concat_tables([late, table])
+                arrival = np.concatenate([late_arrival, arrival])
             order = np.argsort(arrival, kind="stable")
             now = order if day + 1 == count else order[arrival[order] < end]
             rest = order[len(now):]
@@ -144,4 +153,5 @@ def write(out, trucks, count, seed=1):
 
 if __name__ == "__main__":
     given = dict(argument.split("=", 1) for argument in sys.argv[1:])
-    write(given["out"], int(given.get("trucks", 200)), int(given.get("days", 3)), int(given.get("seed", 1)))
+    write(given["out"], int(given.get("trucks", 200)), int(given.get("days", 3)),
+          int(given.get("seed", 1)))

@@ -28,7 +28,8 @@ def write_late(out, days, share, files, seed=1):
         picked = []
         for file in sorted(days.glob("*.parquet")):
             table = pq.read_table(file)
-            rows = random.choice(table.num_rows, round(table.num_rows * share / files), replace=False)
+            count = round(table.num_rows * share / files)
+            rows = random.choice(table.num_rows, count, replace=False)
             picked.append(table.take(pa.array(np.sort(rows))))
         table = pa.concat_tables(picked)
         for name in generate.METRICS:
@@ -56,13 +57,14 @@ def write_wide(out, rows, series, seed=1):
     for step in range(rows // series):
         random = np.random.default_rng([seed, 13, step])
         time = int(generate.START.timestamp() + step * 3600) * 1_000_000
-        columns = {"time": pa.array(np.full(series, time), pa.timestamp("us", "UTC")), "device": device,
-                   "region": region, "model": model}
+        columns = {"time": pa.array(np.full(series, time), pa.timestamp("us", "UTC")),
+                   "device": device, "region": region, "model": model}
         for name in DOUBLES:
             columns[name] = pa.array(np.round(random.normal(50, 10, series), 2))
         for name in INTEGERS:
             columns[name] = pa.array(random.integers(0, 10_000, series))
         columns["on"] = pa.array(random.random(series) < 0.9)
-        columns["state"] = pa.array(["ok", "warning", "alarm"]).take(pa.array(random.choice(3, series, p=[.9, .07, .03])))
+        state = pa.array(random.choice(3, series, p=[.9, .07, .03]))
+        columns["state"] = pa.array(["ok", "warning", "alarm"]).take(state)
         pq.write_table(pa.table(columns), out / f"hour-{step:03}.parquet")
         print(f"wide, hour {step + 1} of {rows // series}", file=sys.stderr)

@@ -14,8 +14,8 @@ import matplotlib.ticker
 
 LEFT = {"cpu": "TSBS cpu", "iot": "TSBS IoT", "files": "first query: many small files",
         "wide": "first query: many series"}
-COLORS = {"peer": "tab:orange", "duckdb": "tab:blue", "clickhouse": "tab:green", "ours on / off": "tab:purple",
-          "peer on / off": "tab:gray"}
+COLORS = {"peer": "tab:orange", "duckdb": "tab:blue", "clickhouse": "tab:green",
+          "ours on / off": "tab:purple", "peer on / off": "tab:gray"}
 
 
 def to_others(rows):
@@ -26,7 +26,8 @@ def to_others(rows):
 def of_dedup(rows):
     ratios = {}
     for query, row in rows.items():
-        ratios[query] = {f"{name} on / off": row[name] / row[f"{name}-off"] for name in ("ours", "peer") if name in row}
+        ratios[query] = {f"{name} on / off": row[name] / row[f"{name}-off"]
+                         for name in ("ours", "peer") if name in row}
         if "peer" in row:
             ratios[query]["peer"] = row["ours"] / row["peer"]
     return ratios
@@ -37,7 +38,8 @@ def draw(axes, title, rows):
     height = 0.8 / max(len(labels), 1)
     for i, label in enumerate(labels):
         at = [number + i * height for number, row in enumerate(rows.values()) if label in row]
-        axes.barh(at, [row[label] - 1 for row in rows.values() if label in row], height, left=1, color=COLORS[label],
+        lengths = [row[label] - 1 for row in rows.values() if label in row]
+        axes.barh(at, lengths, height, left=1, color=COLORS[label],
                   label=label if "/" in label else f"ours / {label}")
     axes.axvline(1, color="black", linewidth=0.8)
     axes.set_xscale("log")
@@ -56,16 +58,19 @@ def draw(axes, title, rows):
 def main():
     with open(sys.argv[1], encoding="utf-8") as file:
         results = json.load(file)
-    left = [(title, to_others(results[name]["rows"])) for name, title in LEFT.items() if name in results]
+    left = [(title, to_others(results[name]["rows"]))
+            for name, title in LEFT.items() if name in results]
     right = []
     if "late" in results:
         right = [("late rows, warm", of_dedup(results["late"]["rows"])),
                  ("late rows, first query", of_dedup(results["late"]["fresh"]))]
     columns = [panels for panels in (left, right) if panels]
-    rows = max(sum(len(rows) + 2 for _, rows in panels) for panels in columns)
-    figure = plt.figure(figsize=(7 * len(columns), 0.26 * rows + 1), layout="constrained")
-    for part, panels in zip(figure.subfigures(1, len(columns), squeeze=False)[0], columns):
-        axes = part.subplots(len(panels), squeeze=False, height_ratios=[len(rows) + 2 for _, rows in panels])
+    heights = [[len(rows) + 2 for _, rows in panels] for panels in columns]
+    size = (7 * len(columns), 0.26 * max(map(sum, heights)) + 1)
+    figure = plt.figure(figsize=size, layout="constrained")
+    parts = figure.subfigures(1, len(columns), squeeze=False)[0]
+    for part, panels, height_ratios in zip(parts, columns, heights):
+        axes = part.subplots(len(panels), squeeze=False, height_ratios=height_ratios)
         for one, (title, ratios) in zip(axes[:, 0], panels):
             draw(one, title, ratios)
     figure.savefig(sys.argv[2], dpi=100)

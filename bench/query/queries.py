@@ -4,8 +4,8 @@ import dataclasses
 import datetime
 import typing
 
-METRICS = [f"usage_{name}" for name in ("user", "system", "idle", "nice", "iowait", "irq", "softirq", "steal", "guest",
-                                        "guest_nice")]
+METRICS = [f"usage_{name}" for name in ("user", "system", "idle", "nice", "iowait", "irq",
+                                        "softirq", "steal", "guest", "guest_nice")]
 START = datetime.datetime(2026, 1, 1)
 
 
@@ -23,7 +23,8 @@ class Dialect:
         return f"SELECT DISTINCT ON ({key}) * FROM {table} ORDER BY {key}, time DESC"
 
     def latest(self, table, key, columns="*"):
-        return (f"SELECT {columns} FROM {table} QUALIFY row_number() OVER (PARTITION BY {key} ORDER BY time DESC) = 1")
+        return (f"SELECT {columns} FROM {table} "
+                f"QUALIFY row_number() OVER (PARTITION BY {key} ORDER BY time DESC) = 1")
 
     def asof_join(self, left, right, key):
         return f"{left} AS l ASOF JOIN {right} AS r ON l.{key} = r.{key} AND l.time >= r.time"
@@ -39,7 +40,8 @@ class DataFusion(Dialect):
 
 class DuckDb(Dialect):
     def bucket(self, width):
-        width = "24 hours" if width == "1 day" else width  # days go by the time zone: a hundred times slower
+        # Days go by the time zone: a hundred times slower.
+        width = "24 hours" if width == "1 day" else width
         return f"time_bucket(INTERVAL '{width}', time)"
 
 
@@ -63,7 +65,7 @@ class ClickHouse(Dialect):
 @dataclasses.dataclass
 class Query:
     name: str
-    make: typing.Callable  # (parameters, dialect) -> SQL, or None where the system has no such thing
+    make: typing.Callable  # (parameters, dialect) -> SQL, or None: the system has no such thing
     ordered: bool = True   # rows compare in their order
 
 
@@ -76,8 +78,10 @@ class Parameters:
 
     @classmethod
     def draw(cls, random, series, days):
-        starts = {hours: START + datetime.timedelta(seconds=10 * random.randrange(int((days * 24 - hours) * 360)))
-                  for hours in (1 / 6, 1, 4, 8, 12)}
+        starts = {}
+        for hours in (1 / 6, 1, 4, 8, 12):
+            steps = random.randrange(int((days * 24 - hours) * 360))
+            starts[hours] = START + datetime.timedelta(seconds=10 * steps)
         return cls(random.sample(range(series), min(8, series)), starts,
                    random.choice(["East", "West", "North", "South"]))
 
@@ -108,37 +112,45 @@ def of_table(table):
         def make(parameters, dialect):
             values = ", ".join(f"max({name}) AS max_{name}" for name in METRICS)
             return (f"SELECT {dialect.bucket('1 hour')} AS hour, {values} FROM {table} WHERE "
-                    f"{of_hosts(parameters, hosts)} AND {between(parameters, dialect, 8)} GROUP BY hour ORDER BY hour")
+                    f"{of_hosts(parameters, hosts)} AND {between(parameters, dialect, 8)} "
+                    "GROUP BY hour ORDER BY hour")
         return Query(f"cpu-max-all-{hosts}", make)
 
     def double_groupby(metrics):
         def make(parameters, dialect):
             values = ", ".join(f"avg({name}) AS mean_{name}" for name in METRICS[:metrics])
-            return (f"SELECT {dialect.bucket('1 hour')} AS hour, hostname, {values} FROM {table} WHERE "
-                    f"{between(parameters, dialect, 12)} GROUP BY hour, hostname ORDER BY hour, hostname")
+            return (f"SELECT {dialect.bucket('1 hour')} AS hour, hostname, {values} FROM {table} "
+                    f"WHERE {between(parameters, dialect, 12)} "
+                    "GROUP BY hour, hostname ORDER BY hour, hostname")
         return Query(f"double-groupby-{metrics if metrics < 10 else 'all'}", make)
 
     def high_cpu(hosts):
         def make(parameters, dialect):
             of = f"{of_hosts(parameters, hosts)} AND " if hosts else ""
-            return f"SELECT * FROM {table} WHERE {of}usage_user > 90.0 AND {between(parameters, dialect, 12)}"
+            return (f"SELECT * FROM {table} WHERE {of}usage_user > 90.0 AND "
+                    f"{between(parameters, dialect, 12)}")
         return Query(f"high-cpu-{hosts or 'all'}", make, ordered=False)
 
     def orderby_limit(parameters, dialect):
-        return (f"SELECT {dialect.bucket('1 minute')} AS minute, max(usage_user) AS max_usage_user FROM {table} "
-                f"WHERE time < {dialect.instant(parameters.starts[12])} GROUP BY minute ORDER BY minute DESC LIMIT 5")
+        return (f"SELECT {dialect.bucket('1 minute')} AS minute, max(usage_user) AS max_usage_user "
+                f"FROM {table} WHERE time < {dialect.instant(parameters.starts[12])} "
+                "GROUP BY minute ORDER BY minute DESC LIMIT 5")
 
     return [
-        single_groupby(1, 1, 1), single_groupby(1, 1, 12), single_groupby(1, 8, 1), single_groupby(5, 1, 1),
-        single_groupby(5, 1, 12), single_groupby(5, 8, 1), cpu_max_all(1), cpu_max_all(8), double_groupby(1),
-        double_groupby(5), double_groupby(10), high_cpu(0), high_cpu(1),
+        single_groupby(1, 1, 1), single_groupby(1, 1, 12), single_groupby(1, 8, 1),
+        single_groupby(5, 1, 1), single_groupby(5, 1, 12), single_groupby(5, 8, 1),
+        cpu_max_all(1), cpu_max_all(8),
+        double_groupby(1), double_groupby(5), double_groupby(10),
+        high_cpu(0), high_cpu(1),
         Query("lastpoint", lambda parameters, dialect: dialect.newest_of_each(table, "hostname")),
         Query("groupby-orderby-limit", orderby_limit),
         Query("one-series-all-time", lambda parameters, dialect: (
             f"SELECT time, usage_user FROM {table} WHERE {of_hosts(parameters, 1)} ORDER BY time")),
         Query("count", lambda parameters, dialect: f"SELECT count(*) AS n FROM {table}"),
-        Query("avg-of-all", lambda parameters, dialect: f"SELECT avg(usage_user) AS mean FROM {table}"),
-        Query("latest-of-all", lambda parameters, dialect: dialect.latest(table, "hostname"), ordered=False),
+        Query("avg-of-all", lambda parameters, dialect: (
+            f"SELECT avg(usage_user) AS mean FROM {table}")),
+        Query("latest-of-all", lambda parameters, dialect: dialect.latest(table, "hostname"),
+              ordered=False),
         Query("newest-of-one", lambda parameters, dialect: (
             f"SELECT * FROM {table} WHERE {of_hosts(parameters, 1)} ORDER BY time DESC LIMIT 1")),
         Query("newest-10", lambda parameters, dialect: (

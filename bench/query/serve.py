@@ -1,12 +1,13 @@
-"""One system in a process of its own: reads queries, one JSON object a line, from stdin; answers with the time that the
-query took until its rows were all there as Arrow, and with the rows if asked.
+"""One system in a process of its own: reads queries, one JSON object a line, from stdin; answers
+with the time that the query took until its rows were all there as Arrow, and the rows if asked.
 
     serve.py SYSTEM FOLDER THREADS [dedup=off]
     serve.py SYSTEM FOLDER load
 
-SYSTEM is ours, peer, duckdb, clickhouse or truth; FOLDER is a section's, with data/ and tables.json. The second form fills the
-system's tables. The first answer, "ready", comes when the libraries are imported; the first query opens the tables. What a
-client prints goes to stderr: stdout is for answers.
+SYSTEM is ours, peer, duckdb, clickhouse or truth; FOLDER is a section's, with data/ and
+tables.json. The second form fills the system's tables. The first answer, "ready", comes when the
+libraries are imported; the first query opens the tables. What a client prints goes to stderr:
+stdout is for answers.
 """
 
 import base64
@@ -21,7 +22,8 @@ import pyarrow.parquet as pq
 
 
 def files_of(folder, spec):
-    return [str(file) for part in spec["parts"] for file in sorted((folder / "data" / part).glob("*.parquet"))]
+    return [str(file) for part in spec["parts"]
+            for file in sorted((folder / "data" / part).glob("*.parquet"))]
 
 
 def appends(folder, spec):
@@ -44,7 +46,8 @@ class Ours:
         lake = self.client.Lake(str(self.folder / self.home))
         for spec in self.specs:
             schema = pq.read_schema(files_of(self.folder, spec)[0])
-            table = lake.create_table(spec["name"], schema, time_column="time", series_key=[spec["key"]], **more)
+            table = lake.create_table(spec["name"], schema, time_column="time",
+                                      series_key=[spec["key"]], **more)
             for part in appends(self.folder, spec):
                 table.append(part, maintain=None if spec["maintain"] else False)
 
@@ -96,13 +99,15 @@ class Truth(DuckDb):
     def open(self, threads, dedup):
         connection = self.connect(threads)
         for spec in self.specs:
-            connection.execute(f"CREATE TABLE {spec['name']} AS SELECT *, 0 AS part "
-                               f"FROM read_parquet('{files_of(self.folder, spec)[0]}') LIMIT 0")
-            for number, file in enumerate(files_of(self.folder, spec)):
-                connection.execute(f"INSERT INTO {spec['name']} SELECT *, {number} FROM read_parquet('{file}')")
-            last = f"QUALIFY row_number() OVER (PARTITION BY {spec['key']}, time ORDER BY part DESC) = 1"
-            connection.execute(f"CREATE OR REPLACE TABLE {spec['name']} AS SELECT * EXCLUDE (part) "
-                               f"FROM {spec['name']} {last if dedup else ''}")
+            name, files = spec["name"], files_of(self.folder, spec)
+            connection.execute(f"CREATE TABLE {name} AS SELECT *, 0 AS part FROM '{files[0]}' "
+                               "LIMIT 0")
+            for number, file in enumerate(files):
+                connection.execute(f"INSERT INTO {name} SELECT *, {number} FROM '{file}'")
+            last = ("QUALIFY row_number() OVER "
+                    f"(PARTITION BY {spec['key']}, time ORDER BY part DESC) = 1")
+            connection.execute(f"CREATE OR REPLACE TABLE {name} AS SELECT * EXCLUDE (part) "
+                               f"FROM {name} {last if dedup else ''}")
         return lambda query: connection.execute(query).to_arrow_table()
 
 
@@ -119,18 +124,19 @@ class ClickHouse:
         client = self.client.Session(str(self.folder / self.home))
         client.query("CREATE DATABASE bench ENGINE = Atomic")
         for spec in self.specs:
-            files = files_of(self.folder, spec)
+            table, files = f"bench.{spec['name']}", files_of(self.folder, spec)
             missing = {name for file in files for name in columns_with_null(file)}
             columns = []
             for field in pq.read_schema(files[0]):
-                kind = clickhouse_type(field.type, "Nullable({})" if field.name in missing else "{}",
-                                       field.name == "device")
+                nullable = "Nullable({})" if field.name in missing else "{}"
+                kind = clickhouse_type(field.type, nullable, many=field.name == "device")
                 columns.append(f"{field.name} {kind}")
-            client.query(f"CREATE TABLE bench.{spec['name']} ({', '.join(columns)}) ENGINE = MergeTree PARTITION BY "
-                         f"toDate(time) ORDER BY ({spec['key']}, time) SETTINGS allow_nullable_key = 1")
+            client.query(f"CREATE TABLE {table} ({', '.join(columns)}) ENGINE = MergeTree "
+                         f"PARTITION BY toDate(time) ORDER BY ({spec['key']}, time) "
+                         "SETTINGS allow_nullable_key = 1")
             for file in files:
-                client.query(f"INSERT INTO bench.{spec['name']} SELECT * FROM file('{file}', Parquet)")
-            client.query(f"OPTIMIZE TABLE bench.{spec['name']} FINAL")
+                client.query(f"INSERT INTO {table} SELECT * FROM file('{file}', Parquet)")
+            client.query(f"OPTIMIZE TABLE {table} FINAL")
 
     def open(self, threads, dedup):
         client = self.client.Session(str(self.folder / self.home))
@@ -157,7 +163,8 @@ def clickhouse_type(kind, nullable, many):
         return nullable.format("DateTime64(6, 'UTC')")
     if pa.types.is_string(kind):
         return nullable.format("String") if many else f"LowCardinality({nullable.format('String')})"
-    return nullable.format({pa.float64(): "Float64", pa.int64(): "Int64", pa.bool_(): "Bool"}[kind])
+    numbers = {pa.float64(): "Float64", pa.int64(): "Int64", pa.bool_(): "Bool"}
+    return nullable.format(numbers[kind])
 
 
 SYSTEMS = {"ours": Ours, "peer": Peer, "duckdb": DuckDb, "clickhouse": ClickHouse, "truth": Truth}
@@ -180,7 +187,8 @@ def serve(open_tables, answers):
             run = run or open_tables()
             opened = time.perf_counter()
             rows = run(request["sql"])
-            answer = {"open_ms": (opened - start) * 1000, "ms": (time.perf_counter() - opened) * 1000}
+            ms = (time.perf_counter() - opened) * 1000
+            answer = {"open_ms": (opened - start) * 1000, "ms": ms}
             if request.get("rows"):
                 answer["rows"] = encode(rows)
         except Exception as error:  # each client has its own

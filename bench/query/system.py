@@ -5,22 +5,25 @@ import json
 import os
 import pathlib
 import shutil
+import statistics
 import subprocess
+import sys
 
 import numpy as np
 import pyarrow as pa
 import queries
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-PYTHONS = {"ours": ".deps/python", "peer": ".deps/peer", "duckdb": ".deps/bench", "clickhouse": ".deps/bench",
-           "truth": ".deps/bench"}
+PYTHONS = {"ours": ".deps/python", "peer": ".deps/peer", "duckdb": ".deps/bench",
+           "clickhouse": ".deps/bench", "truth": ".deps/bench"}
 DIALECTS = {"ours": queries.Dialect(), "peer": queries.DataFusion(), "duckdb": queries.DuckDb(),
             "clickhouse": queries.ClickHouse(), "truth": queries.DuckDb()}
 BUCKETS = ("minute", "ten_minutes", "hour", "day")
 
 
 def command(name, folder, *arguments):
-    return [ROOT / PYTHONS[name] / "bin/python", ROOT / "bench/query/serve.py", name, folder, *arguments]
+    python = ROOT / PYTHONS[name] / "bin/python"
+    return [python, ROOT / "bench/query/serve.py", name, folder, *arguments]
 
 
 def environment(build):
@@ -76,11 +79,8 @@ class System:
         self.close()
 
 
-def plain_type(field):
+def plain_type(kind):
     """One type for what the systems give for the same value."""
-    kind = field.type
-    if pa.types.is_dictionary(kind):
-        kind = kind.value_type
     if pa.types.is_timestamp(kind):
         return pa.timestamp("us", "UTC")
     if pa.types.is_floating(kind) or pa.types.is_decimal(kind):
@@ -99,10 +99,9 @@ def plain(table, ordered):
         column = table.column(i).combine_chunks()
         if pa.types.is_dictionary(field.type):
             column = column.cast(field.type.value_type)
-        if field.name in BUCKETS and pa.types.is_integer(field.type):  # ClickHouse's buckets are seconds
+        if field.name in BUCKETS and pa.types.is_integer(field.type):  # ClickHouse's are seconds
             column = column.cast(pa.int64()).cast(pa.timestamp("s", "UTC"))
-        arrays.append(column.cast(plain_type(table.schema.field(i)) if field.name not in BUCKETS
-                                  else pa.timestamp("us", "UTC")))
+        arrays.append(column.cast(plain_type(column.type)))
     result = pa.table(arrays, names=[str(i) for i in range(len(arrays))])
     if ordered:
         return result
@@ -115,7 +114,8 @@ def difference(expected, got):
     """What differs first between two plain tables, or None."""
     for i, (a, b) in enumerate(zip(expected.schema.types, got.schema.types)):
         if {a, b} == {pa.int64(), pa.float64()}:  # what a sum of integers is
-            expected, got = (side.set_column(i, str(i), side.column(i).cast(pa.float64())) for side in (expected, got))
+            expected, got = (side.set_column(i, str(i), side.column(i).cast(pa.float64()))
+                             for side in (expected, got))
     if expected.schema != got.schema:
         return f"types {expected.schema.types} and {got.schema.types}"
     if expected.num_rows != got.num_rows:
@@ -124,8 +124,8 @@ def difference(expected, got):
         a, b = (side.column(i).combine_chunks() for side in (expected, got))
         same = np.asarray(a.is_null()) == np.asarray(b.is_null())
         if pa.types.is_floating(field.type):
-            same &= np.isclose(a.fill_null(0).to_numpy(), b.fill_null(0).to_numpy(), rtol=1e-9, atol=1e-12,
-                               equal_nan=True)
+            same &= np.isclose(a.fill_null(0).to_numpy(), b.fill_null(0).to_numpy(), rtol=1e-9,
+                               atol=1e-12, equal_nan=True)
         elif not a.equals(b):
             same &= np.array(a.to_pylist(), object) == np.array(b.to_pylist(), object)
         if not same.all():
@@ -146,4 +146,19 @@ def check(systems, query, parameters):
         expected = expected or (system.name, rows)
         differs = difference(expected[1], rows)
         if differs:
-            raise SystemExit(f"{query.name}: {system.name} differs from {expected[0]}: {differs}\n{sql}")
+            raise SystemExit(f"{query.name}: {system.name} differs from {expected[0]}: {differs}\n"
+                             f"{sql}")
+
+
+def chosen(wanted, options):
+    names = options["only"].split(",")
+    return [query for query in wanted if not options["only"] or query.name in names]
+
+
+def medians(times):
+    return {name: statistics.median(values) for name, values in times.items() if values}
+
+
+def tell(name, row):
+    times = (f"{system} {ms:.2f} ms" for system, ms in row.items())
+    print(name, *times, file=sys.stderr, flush=True)
