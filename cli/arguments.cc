@@ -159,9 +159,10 @@ void AddAppendOptions(CLI::App* command, AppendArguments* arguments) {
       ->add_option("--batch-id", arguments->batch_id,
                    "Name of this load: repeating it changes nothing")
       ->type_name("NAME");
-  auto* rows_per_commit = command->add_option(
-      "--rows-per-commit", arguments->rows_per_commit,
-      "Rows of one commit, about (default: 10000000; 0: a commit for each file)");
+  auto* rows_per_commit =
+      command->add_option("--rows-per-commit", arguments->rows_per_commit,
+                          "A commit ends with the file in which it has so many rows "
+                          "(default: 10000000; 0: a commit for each file)");
   RequireAtLeast(0, rows_per_commit->type_name("ROWS"));
   Restrict(command
                ->add_option("--on-future", arguments->on_future,

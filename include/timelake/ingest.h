@@ -34,7 +34,9 @@ struct ReadFilesOptions {
 struct ImportOptions {
   ReadFilesOptions read;
   AppendOptions append;  // batch_id: "-<number>" is added when there are several commits
-  int64_t rows_per_commit = 10'000'000;  // 0: one commit per file
+  // A commit ends with the file in which it reaches so many rows; 0: one commit per file. A file is
+  // never divided, whatever its size: memory is bounded by the setting write-memory-bytes.
+  int64_t rows_per_commit = 10'000'000;
   std::function<void(int64_t rows, int64_t bytes_done, int64_t bytes_total)> progress;
 };
 

@@ -123,8 +123,9 @@ class Table:
         Columns are matched by exact name and converted to the table's types where no value is lost;
         a missing nullable column is null. Times without a zone are UTC.
 
-        One append is sorted in memory, so it may not be larger than that: give a large load in
-        several appends.
+        One append may be larger than memory: rows beyond the setting ``write-memory-bytes`` (1 GiB)
+        are sorted in parts, which wait in a temporary file until they are merged. It is still one
+        commit.
 
         Args:
             data: Anything with ``__arrow_c_stream__`` or ``__arrow_c_array__`` (pyarrow tables,
@@ -212,7 +213,8 @@ class Table:
                 always NULL.
             delimiter: Character between fields; ``","`` by default, and a tab in TSV.
             batch_id: Name of this load; with several commits a number is added for each.
-            rows_per_commit: Rows of one commit, about; 0: one commit for each file.
+            rows_per_commit: A commit ends with the file in which it reaches so many rows; 0: one
+                commit for each file. A file is never divided.
             properties: Extra keys for the summaries of the snapshots.
             on_future: As for :meth:`append`.
             settings: As for :meth:`append`.

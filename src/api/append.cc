@@ -6,6 +6,7 @@
 #include "index/last_value_index.h"
 #include "table/append.h"
 #include "table/load.h"
+#include "table/settings_columns.h"
 #include "write/write.h"
 
 namespace timelake::api {
@@ -121,6 +122,15 @@ Result<write::Target> MakeTarget(const Handle& handle, const iceberg::TableMetad
   if (const auto* order = iceberg::DefaultSortOrder(metadata)) target.order = *order;
   TL_ASSIGN_OR_RAISE(target.contract, table::ReadContract(metadata));
   TL_ASSIGN_OR_RAISE(target.settings, table::ResolveSettings(metadata.properties, session, call));
+  auto& bloom = target.settings.bloom_columns;
+  if (Status known = table::CheckBloomColumns(target.schema, bloom); !known.ok()) {
+    if (call.contains("bloom-columns")) {
+      return WithContext(known, "table " + target.table_name);
+    }
+    // The property was right once; another engine has changed the schema since.
+    target.settings.warnings.push_back(MessageOf(known) + "; no Bloom filters are written");
+    bloom.clear();
+  }
   return target;
 }
 

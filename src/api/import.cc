@@ -92,7 +92,7 @@ class FileSource {
   write::WriteOptions write_options_;
 };
 
-// The rows of one commit: whole files, or a part of a file that was read through once before.
+// The rows of one commit: whole files, so that nothing of a bad file is committed.
 class CommitReader : public arrow::RecordBatchReader {
  public:
   CommitReader(FileSource& source, std::deque<std::string>& pending, int64_t limit,
@@ -122,9 +122,6 @@ class CommitReader : public arrow::RecordBatchReader {
         if (pending_.empty() || Full()) break;
         TL_RETURN_NOT_OK(OpenNext());
       }
-      if (Full() && validated_) break;
-      if (Full()) TL_RETURN_NOT_OK(Validate());
-      if (Full()) break;
       TL_RETURN_NOT_OK(file_->ReadNext(batch));
       if (*batch) {
         rows_in_commit_ += (*batch)->num_rows();
@@ -146,22 +143,6 @@ class CommitReader : public arrow::RecordBatchReader {
     path_ = pending_.front();
     TL_ASSIGN_OR_RAISE(file_, source_.Open(path_));
     pending_.pop_front();
-    validated_ = false;
-    return Status::OK();
-  }
-
-  // A commit may end inside a file only when the whole file is known to fit: nothing of a bad file
-  // is committed.
-  Status Validate() {
-    TL_ASSIGN_OR_RAISE(auto copy, source_.Open(path_));
-    std::shared_ptr<arrow::RecordBatch> batch;
-    do {
-      if (options_.append.cancelled && options_.append.cancelled()) {
-        return MakeError(ErrorKind::kCancelled, "reading " + path_ + " was cancelled");
-      }
-      TL_RETURN_NOT_OK(copy->ReadNext(&batch));
-    } while (batch);
-    validated_ = true;
     return Status::OK();
   }
 
@@ -183,7 +164,6 @@ class CommitReader : public arrow::RecordBatchReader {
   std::shared_ptr<arrow::Schema> schema_;
   std::shared_ptr<FileSource::AlignedFile> file_;
   std::string path_;
-  bool validated_ = false;
   bool ended_ = false;
   int64_t rows_in_commit_ = 0;
   int64_t rows_ = 0;

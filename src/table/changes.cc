@@ -4,6 +4,7 @@
 #include "table/contract.h"
 #include "table/load.h"
 #include "table/next_metadata.h"
+#include "table/settings_columns.h"
 #include "table/versions.h"
 
 namespace timelake::table {
@@ -29,15 +30,17 @@ Result<CommitResult> CommitProperties(
       handle,
       [&](const Version& base, const std::set<int64_t>&) -> Result<BuildResult> {
         auto properties = base.metadata->properties;
+        std::map<std::string, std::string> changed;
         for (const auto& [key, value] : checked) {
           if (value) {
-            properties[key] = *value;
+            changed[key] = properties[key] = *value;
           } else {
             properties.erase(key);
           }
         }
         if (properties == base.metadata->properties) return Settled{};
         TL_RETURN_NOT_OK(CheckTogether(properties));
+        TL_RETURN_NOT_OK(CheckColumnSettings(*iceberg::CurrentSchema(*base.metadata), changed));
         Attempt attempt;
         attempt.metadata = Following(handle, base);
         properties.erase(kCommitId);
@@ -78,8 +81,7 @@ Result<CommitResult> CommitDrop(Handle& handle, const CommitOptions& options) {
         attempt.metadata.snapshot_log.clear();
         attempt.metadata.refs.clear();
         attempt.metadata.properties.erase(kBatchIdLog);
-        attempt.metadata.properties[kDropped] =
-            FormatTimestamp(handle.env().clock->NowMicros());
+        attempt.metadata.properties[kDropped] = FormatTimestamp(handle.env().clock->NowMicros());
         StampCommit(handle.env(), &attempt.metadata);
         return attempt;
       },

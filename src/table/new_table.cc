@@ -5,6 +5,7 @@
 #include "base/utf8.h"
 #include "table/contract.h"
 #include "table/settings.h"
+#include "table/settings_columns.h"
 #include "timelake/version.h"
 
 // Version 1 of a table. What is decided here stays: ids, names and orders are never changed later.
@@ -272,6 +273,7 @@ Result<TableMetadata> NewTableMetadata(const Schema& schema, const TableOptions&
   TableMetadata metadata;
   TL_ASSIGN_OR_RAISE(Schema final_schema, FinalSchema(schema, options));
   TL_ASSIGN_OR_RAISE(metadata.properties, Properties(options, commit_id));
+  TL_RETURN_NOT_OK(CheckColumnSettings(final_schema, metadata.properties));
   metadata.table_uuid = table_uuid;
   metadata.location = location_uri;
   while (metadata.location.ends_with('/')) metadata.location.pop_back();

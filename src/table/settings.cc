@@ -277,6 +277,11 @@ Result<Settings> ResolveSettings(const std::map<std::string, std::string>& prope
   out.data_page_rows = resolver.Number("data-page-rows");
   out.dictionary_page_bytes = resolver.Number("dictionary-page-bytes");
   out.float_encoding = resolver.Text("float-encoding");
+  out.integer_encoding = resolver.Text("integer-encoding");
+  out.string_encoding = resolver.Text("string-encoding");
+  TL_ASSIGN_OR_RAISE(out.bloom_columns, SplitNames(resolver.Text("bloom-columns")));
+  out.write_memory_bytes = resolver.Number("write-memory-bytes");
+  out.temp_directory = resolver.Text("temp-directory");
   out.max_future_us = resolver.Number("max-future");
   out.commit_timeout_us = resolver.Number("commit-timeout");
   out.snapshot_retention_us = resolver.Number("snapshot-retention");

@@ -74,6 +74,11 @@ struct Settings {
   std::string codec;                // zstd, lz4, snappy, gzip, brotli, uncompressed
   std::optional<int> codec_level;   // set exactly when the codec has levels
   std::string float_encoding;       // auto, dictionary, byte-stream-split
+  std::string integer_encoding;     // auto, dictionary, delta-binary-packed
+  std::string string_encoding;      // auto, dictionary, plain, delta-length-..., delta-byte-array
+  std::vector<std::string> bloom_columns;  // names, in the order given
+  int64_t write_memory_bytes = 0;   // what one append may hold, at most
+  std::string temp_directory;       // of spilled rows; empty: as the environment says
   int64_t max_future_us = 0;        // kNoMaxFuture: off (do not add it to a time)
   int64_t commit_timeout_us = 0;    // time budget of one commit's retries
   int64_t metadata_min_age_us = 0;  // the "age" of the commit protocol

@@ -54,6 +54,19 @@ const std::vector<SettingDef>& Rows() {
       {"float-encoding", "auto", kLayout, kChoice, 0, 0, "auto,dictionary,byte-stream-split",
        "Parquet encoding of float and double columns; auto looks at the values.",
        "timelake.float-encoding"},
+      {"integer-encoding", "auto", kLayout, kChoice, 0, 0, "auto,dictionary,delta-binary-packed",
+       "Parquet encoding of integer, date and time columns; auto looks at the values. The time "
+       "column is always delta-binary-packed.",
+       "timelake.integer-encoding"},
+      {"string-encoding", "auto", kLayout, kChoice, 0, 0,
+       "auto,dictionary,plain,delta-length-byte-array,delta-byte-array",
+       "Parquet encoding of string and binary columns; auto takes a dictionary or plain, which "
+       "every reader knows. Iceberg's vectorised reader for Spark reads neither delta encoding.",
+       "timelake.string-encoding"},
+      {"bloom-columns", "", kLayout, kNames, 0, 0, "",
+       "Columns whose values get a Bloom filter in each row group: for equality on columns of many "
+       "values that rows are not ordered by.",
+       "timelake.bloom-columns"},
       {"write.parquet.compression-codec", "zstd", kLayout, kChoice, 0, 0,
        "zstd,lz4,snappy,gzip,brotli,uncompressed", "Compression of data files.",
        "write.parquet.compression-codec"},
@@ -73,6 +86,15 @@ const std::vector<SettingDef>& Rows() {
        "timelake.latest-from-index"},
 
       // Appends and commits.
+      {"write-memory-bytes", "1073741824", kAtTable | kAtSession | kAtCall, kInteger, 64 * kKibi,
+       kTebi, "",
+       "Memory of one append. Rows beyond it are sorted in parts, which wait in a temporary file "
+       "until they are merged into the data files.",
+       "timelake.write-memory-bytes"},
+      {"temp-directory", "", kAtSession | kAtCall, kText, 0, 0, "",
+       "Folder of that file. Without a value: the environment variable TMPDIR, else /tmp. The file "
+       "has no name and is gone with the process, however it ends.",
+       "timelake.temp-directory"},
       {"max-future", "1d", kLayout, kDuration, kMicrosPerMilli, kThousandYears, "off",
        "Rows later than now plus this are refused or skipped.", "timelake.max-future"},
       {"commit-timeout", "60s", kAtTable | kAtSession | kAtCall, kDuration, kMicrosPerMilli,

@@ -9,6 +9,7 @@
 
 #include <arrow/array/concatenate.h>
 #include <arrow/compute/api.h>
+#include <arrow/util/byte_size.h>
 
 #include "base/text.h"
 #include "write/parallel.h"
@@ -168,6 +169,10 @@ Result<Rows> Combine(const Target& target, std::vector<std::shared_ptr<arrow::Re
     rows.may_hold_nan[i] = HoldsNan(*rows.columns[i]->data());
     return Status::OK();
   }));
+  int64_t bytes = 0;
+  for (const auto& column : rows.columns) bytes += arrow::util::TotalBufferSize(*column);
+  rows.row_bytes =
+      static_cast<double>(bytes) / static_cast<double>(std::max<int64_t>(1, rows.count));
   return rows;
 }
 

@@ -18,6 +18,7 @@ struct Rows {
   arrow::ArrayVector columns;      // one per field of the schema
   std::vector<char> may_hold_nan;  // per column: floats in it, at any depth, among them NaN
   int64_t count = 0;
+  double row_bytes = 0;  // in memory, on average
 };
 
 // `batches` come from Aligner::Align for `target`; they are released on the way.

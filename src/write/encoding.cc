@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <optional>
 #include <string_view>
 #include <unordered_map>
 
@@ -212,7 +213,11 @@ bool DictionaryFits(const arrow::DictionaryArray& array, const FileRows& rows, i
   return true;
 }
 
-ColumnEncoding ChooseInteger(const Sample& sample, int64_t limit, int64_t group_rows) {
+ColumnEncoding ChooseInteger(const Sample& sample, const table::Settings& settings,
+                             int64_t group_rows) {
+  const int64_t limit = settings.dictionary_page_bytes;
+  if (settings.integer_encoding == "dictionary") return ColumnEncoding::kDictionary;
+  if (settings.integer_encoding == "delta-binary-packed") return ColumnEncoding::kDelta;
   if (sample.bytes > static_cast<double>(limit)) return ColumnEncoding::kDelta;
   // Codes of a run are stored once.
   const double code_bits = std::ceil(std::log2(std::max(1.0, sample.distinct)));
@@ -229,6 +234,16 @@ ColumnEncoding ChooseFloat(const Sample& sample, const table::Settings& settings
   return repeats && settings.float_encoding != "byte-stream-split"
              ? ColumnEncoding::kDictionary
              : ColumnEncoding::kByteStreamSplit;
+}
+
+// What the setting `string-encoding` says; nullopt: auto.
+std::optional<ColumnEncoding> ChosenStrings(const table::Settings& settings) {
+  const std::string& chosen = settings.string_encoding;
+  if (chosen == "dictionary") return ColumnEncoding::kDictionary;
+  if (chosen == "plain") return ColumnEncoding::kPlain;
+  if (chosen == "delta-length-byte-array") return ColumnEncoding::kDeltaLengths;
+  if (chosen == "delta-byte-array") return ColumnEncoding::kDeltaStrings;
+  return std::nullopt;
 }
 
 ColumnEncoding ChooseBytes(const Sample& sample, int64_t limit, int64_t group_rows) {
@@ -255,12 +270,14 @@ ColumnPlan PlanColumn(const arrow::Array& array, bool may_hold_nan, const FileRo
     case Type::BOOL: plan.encoding = ColumnEncoding::kPlain; break;
     case Type::INT32:
     case Type::DATE32:
-      plan.encoding = ChooseInteger(SampleIntegers<int32_t>(array, rows), limit, rows.group_rows);
+      plan.encoding =
+          ChooseInteger(SampleIntegers<int32_t>(array, rows), settings, rows.group_rows);
       break;
     case Type::INT64:
     case Type::TIME64:
     case Type::TIMESTAMP:
-      plan.encoding = ChooseInteger(SampleIntegers<int64_t>(array, rows), limit, rows.group_rows);
+      plan.encoding =
+          ChooseInteger(SampleIntegers<int64_t>(array, rows), settings, rows.group_rows);
       break;
     case Type::FLOAT:
       plan.encoding =
@@ -273,14 +290,21 @@ ColumnPlan PlanColumn(const arrow::Array& array, bool may_hold_nan, const FileRo
       plan.statistics = !(may_hold_nan && HasNan<double>(array, rows));
       break;
     case Type::DICTIONARY:
-      plan.arrow_dictionary =
-          DictionaryFits(static_cast<const arrow::DictionaryArray&>(array), rows, limit);
-      plan.encoding = plan.arrow_dictionary ? ColumnEncoding::kDictionary : ColumnEncoding::kPlain;
+      if (const auto chosen = ChosenStrings(settings)) {
+        plan.encoding = *chosen;
+      } else if (!DictionaryFits(static_cast<const arrow::DictionaryArray&>(array), rows, limit)) {
+        plan.encoding = ColumnEncoding::kPlain;
+      }
+      plan.arrow_dictionary = plan.encoding == ColumnEncoding::kDictionary;
       break;
     case Type::STRING:
     case Type::BINARY:
-      plan.encoding =
-          ChooseBytes(SampleBytes<arrow::BinaryArray>(array, rows), limit, rows.group_rows);
+      if (const auto chosen = ChosenStrings(settings)) {
+        plan.encoding = *chosen;
+      } else {
+        plan.encoding =
+            ChooseBytes(SampleBytes<arrow::BinaryArray>(array, rows), limit, rows.group_rows);
+      }
       break;
     case Type::DECIMAL128:
     case Type::FIXED_SIZE_BINARY:
@@ -314,6 +338,9 @@ std::vector<ColumnPlan> PlanColumns(const iceberg::Schema& schema,
     } else {
       plans.push_back(PlanColumn(*rows.columns[i], rows.may_hold_nan[i] != 0, file, settings));
     }
+    const auto& bloom = settings.bloom_columns;
+    plans.back().bloom_filter =
+        std::find(bloom.begin(), bloom.end(), schema.fields[i].name) != bloom.end();
   }
   return plans;
 }

@@ -82,4 +82,12 @@ Result<std::shared_ptr<arrow::Array>> GatherColumn(const std::shared_ptr<arrow::
   return CompactDictionary(static_cast<const arrow::DictionaryArray&>(*gathered));
 }
 
+Result<std::shared_ptr<arrow::Array>> GatherAs(const std::shared_ptr<arrow::Array>& column,
+                                               const RowSlice& rows, bool dictionary) {
+  TL_ASSIGN_OR_RAISE(auto gathered, GatherColumn(column, rows, dictionary));
+  if (!dictionary || gathered->type_id() == arrow::Type::DICTIONARY) return gathered;
+  TL_ASSIGN_OR_RAISE(arrow::Datum encoded, arrow::compute::DictionaryEncode(gathered));
+  return encoded.make_array();
+}
+
 }  // namespace timelake::write

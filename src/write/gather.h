@@ -23,4 +23,9 @@ struct RowSlice {
 Result<std::shared_ptr<arrow::Array>> GatherColumn(const std::shared_ptr<arrow::Array>& column,
                                                    const RowSlice& rows, bool keep_dictionary);
 
+// The same where strings must be dictionary(int32, utf8) exactly if `dictionary` is set, whatever
+// the column has.
+Result<std::shared_ptr<arrow::Array>> GatherAs(const std::shared_ptr<arrow::Array>& column,
+                                               const RowSlice& rows, bool dictionary);
+
 }  // namespace timelake::write

@@ -34,6 +34,8 @@ parquet::Encoding::type ParquetEncoding(ColumnEncoding encoding) {
   switch (encoding) {
     case ColumnEncoding::kDelta: return parquet::Encoding::DELTA_BINARY_PACKED;
     case ColumnEncoding::kByteStreamSplit: return parquet::Encoding::BYTE_STREAM_SPLIT;
+    case ColumnEncoding::kDeltaLengths: return parquet::Encoding::DELTA_LENGTH_BYTE_ARRAY;
+    case ColumnEncoding::kDeltaStrings: return parquet::Encoding::DELTA_BYTE_ARRAY;
     default: return parquet::Encoding::PLAIN;
   }
 }
@@ -80,6 +82,8 @@ void ApplyPlans(const FileFormat& format, const std::vector<Leaf>& leaves, Build
     const ColumnPlan& plan = format.columns[leaf.field];
     if (!plan.statistics && leaf.is_float) builder->disable_statistics(leaf.path);
     if (!leaf.top_level || owners[leaf.path] > 1) continue;
+    // Without a number of values to expect: it starts large and is folded to what it needs.
+    if (plan.bloom_filter) builder->enable_bloom_filter(leaf.path, {});
     if (plan.encoding == ColumnEncoding::kDictionary) continue;
     builder->disable_dictionary(leaf.path);
     builder->encoding(leaf.path, ParquetEncoding(plan.encoding));

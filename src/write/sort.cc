@@ -113,36 +113,51 @@ Result<std::vector<uint32_t>> OrderSeries(const Target& target, const Rows& rows
   return order;
 }
 
-// Ranks under the declared order of a plain table; nullopt if it cannot be followed.
-Result<std::optional<Ranks>> RankDeclared(const Target& target, const Rows& rows) {
-  Ranks ranks{std::vector<uint32_t>(rows.count, 0), 1};
+// The declared order of a plain table; empty if there is none or it cannot be followed.
+std::vector<OrderColumn> DeclaredOrder(const Target& target) {
+  std::vector<OrderColumn> order;
   for (const iceberg::SortField& field : target.order.fields) {
     const size_t i = IndexOf(target, field.source_id);
     if (i == target.schema.fields.size() || !target.schema.fields[i].type.is_primitive() ||
         field.transform.kind != iceberg::TransformKind::kIdentity) {
-      return std::nullopt;
+      return {};
     }
-    TL_ASSIGN_OR_RAISE(
-        Ranks column,
-        RankColumn(*rows.columns[i], field.direction == iceberg::SortDirection::kDescending,
-                   field.null_order == iceberg::NullOrder::kLast));
-    ranks = CombineRanks(std::move(ranks), column);
+    order.push_back({static_cast<int>(i), field.direction == iceberg::SortDirection::kDescending,
+                     field.null_order == iceberg::NullOrder::kLast});
   }
-  return ranks;
+  return order;
 }
 
 Result<std::vector<uint32_t>> OrderDeclared(const Target& target, const Rows& rows,
                                             Arrangement* arrangement) {
   std::vector<uint32_t> order(rows.count);
   std::iota(order.begin(), order.end(), 0);
-  if (target.order.fields.empty()) return order;
-  TL_ASSIGN_OR_RAISE(auto ranks, RankDeclared(target, rows));
-  if (!ranks) return order;
+  const std::vector<OrderColumn> declared = DeclaredOrder(target);
+  if (declared.empty()) return order;
+  Ranks ranks{std::vector<uint32_t>(rows.count, 0), 1};
+  for (const OrderColumn& by : declared) {
+    TL_ASSIGN_OR_RAISE(Ranks column,
+                       RankColumn(*rows.columns[by.column], by.descending, by.nulls_last));
+    ranks = CombineRanks(std::move(ranks), column);
+  }
   arrangement->sorted = true;
-  return CountingSort(order, *ranks);
+  return CountingSort(order, ranks);
 }
 
 }  // namespace
+
+std::vector<OrderColumn> OrderColumns(const Target& target) {
+  if (!target.contract.is_time_series()) return DeclaredOrder(target);
+  std::vector<OrderColumn> order;
+  for (int id : target.contract.key_ids) {
+    order.push_back({static_cast<int>(IndexOf(target, id)), false, false});
+  }
+  order.push_back({static_cast<int>(IndexOf(target, *target.contract.time_id)), false, false});
+  if (const auto ingest = target.contract.ingest_time_id) {
+    order.push_back({static_cast<int>(IndexOf(target, *ingest)), false, false});
+  }
+  return order;
+}
 
 std::vector<uint32_t> CountingSort(const std::vector<uint32_t>& order, const Ranks& ranks) {
   if (ranks.count <= 1) return order;

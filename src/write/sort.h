@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "write/combine.h"
+#include "write/row_compare.h"
 #include "write/split.h"
 
 namespace timelake::write {
@@ -26,6 +27,10 @@ struct Arrangement {
   std::vector<uint32_t> newest;  // last row of each series, by series key; empty for plain tables
   int64_t duplicates = 0;
 };
+
+// What ArrangeRows orders the rows of a partition by: series key, time and ingest time; of a plain
+// table its declared order. Empty: they stay as they come.
+std::vector<OrderColumn> OrderColumns(const Target& target);
 
 // A stable sort by ranks: rows are counted into series and partitions, and sorted by time only
 // where a series is not in the order of time already.

@@ -1,17 +1,19 @@
 #include "write/write.h"
 
 #include <algorithm>
+#include <iterator>
+#include <memory>
 #include <thread>
 #include <utility>
 
 #include <arrow/record_batch.h>
-#include <arrow/util/thread_pool.h>
 
 #include "iceberg/arrow_schema.h"
 #include "write/align.h"
+#include "write/bounded_append.h"
 #include "write/combine.h"
-#include "write/gather.h"
-#include "write/parallel.h"
+#include "write/held_rows.h"
+#include "write/newest.h"
 #include "write/partition_files.h"
 #include "write/sort.h"
 
@@ -34,67 +36,126 @@ Status CheckCancelled(const Target& target, const WriteOptions& options) {
   return MakeError(ErrorKind::kCancelled, target.table_name + ": append cancelled");
 }
 
-Result<std::vector<std::shared_ptr<arrow::RecordBatch>>> AlignAll(const Target& target,
-                                                                  arrow::RecordBatchReader* reader,
-                                                                  const WriteOptions& options,
-                                                                  Written* written) {
-  TL_ASSIGN_OR_RAISE(Aligner aligner, Aligner::Make(target, *reader->schema(), options));
-  std::vector<std::shared_ptr<arrow::RecordBatch>> aligned;
+Status Writing(const Target& target, const Status& status) {
+  return status.ok() ? status
+                     : WithContext(status, "table " + target.table_name + ": writing data files");
+}
+
+// Reads, aligns and hands on: all rows at once if they fit into memory, else part by part.
+class Appender {
+ public:
+  // Finished files are in `files` once this is gone, also after an error.
+  Appender(const table::Env& env, const Target& target, const WriteOptions& options,
+           std::vector<StoredFile>* files)
+      : env_(env),
+        target_(target),
+        options_(options),
+        files_(files),
+        memory_(PlanMemory(target.settings.write_memory_bytes)),
+        held_(memory_.held) {}
+
+  Status Run(arrow::RecordBatchReader* reader);
+
+  Written written;  // but for the files
+
+ private:
+  Status ReadAll(arrow::RecordBatchReader* reader);
+  Status Take(Aligner* aligner, const std::shared_ptr<arrow::RecordBatch>& batch);
+  Status AddPart(bool last);
+  Status WriteAtOnce();
+
+  const table::Env& env_;
+  const Target& target_;
+  const WriteOptions& options_;
+  std::vector<StoredFile>* files_;
+  const MemoryPlan memory_;
+  HeldRows held_;
+  std::unique_ptr<BoundedAppend> bounded_;  // once there was too much for memory
+};
+
+Status Appender::AddPart(bool last) {
+  auto carried = bounded_->Add(held_.Take(), last);
+  if (!carried.ok()) return Writing(target_, carried.status());
+  for (auto& batch : *carried) held_.Add(std::move(batch));
+  return Status::OK();
+}
+
+Status Appender::Take(Aligner* aligner, const std::shared_ptr<arrow::RecordBatch>& batch) {
+  for (int64_t begin = 0; begin < batch->num_rows();) {
+    TL_RETURN_NOT_OK(CheckCancelled(target_, options_));
+    if (held_.full()) {
+      if (!bounded_) {
+        bounded_ = std::make_unique<BoundedAppend>(&env_, &target_, &options_,
+                                                   ThreadsFor(options_, held_.rows()), files_);
+      }
+      TL_RETURN_NOT_OK(AddPart(/*last=*/false));
+    }
+    const auto rest = batch->Slice(begin);
+    const int64_t rows = held_.FittingRows(*rest);
+    TL_ASSIGN_OR_RAISE(auto aligned, aligner->Align(*rest->Slice(0, rows)));
+    if (aligned->num_rows() > 0) held_.Add(std::move(aligned));
+    begin += rows;
+  }
+  return Status::OK();
+}
+
+Status Appender::ReadAll(arrow::RecordBatchReader* reader) {
+  TL_ASSIGN_OR_RAISE(Aligner aligner, Aligner::Make(target_, *reader->schema(), options_));
   while (true) {
-    TL_RETURN_NOT_OK(CheckCancelled(target, options));
+    TL_RETURN_NOT_OK(CheckCancelled(target_, options_));
     std::shared_ptr<arrow::RecordBatch> batch;
     TL_RETURN_NOT_OK(reader->ReadNext(&batch));
     if (batch == nullptr) break;
-    TL_ASSIGN_OR_RAISE(batch, aligner.Align(*batch));
-    if (batch->num_rows() > 0) aligned.push_back(std::move(batch));
+    TL_RETURN_NOT_OK(Take(&aligner, batch));
   }
-  written->rows_in = aligner.rows_in();
-  written->skipped = aligner.skipped();
-  return aligned;
+  written.rows_in = aligner.rows_in();
+  written.skipped = aligner.skipped();
+  return Status::OK();
 }
 
-Result<std::shared_ptr<arrow::RecordBatch>> TakeNewest(const Target& target, const Rows& rows,
-                                                       const std::vector<uint32_t>& newest) {
-  const int64_t count = static_cast<int64_t>(newest.size());
-  arrow::ArrayVector columns;
-  for (const auto& column : rows.columns) {
-    TL_ASSIGN_OR_RAISE(columns.emplace_back(),
-                       GatherColumn(column, {&newest, 0, count, false}, false));
+Status Appender::WriteAtOnce() {
+  const int threads = ThreadsFor(options_, held_.rows());
+  TL_ASSIGN_OR_RAISE(const Rows rows, Combine(target_, held_.Take(), threads));
+  TL_RETURN_NOT_OK(CheckCancelled(target_, options_));
+  TL_ASSIGN_OR_RAISE(const Arrangement arrangement, ArrangeRows(target_, rows));
+  written.duplicates = arrangement.duplicates;
+  if (target_.contract.is_time_series()) {
+    TL_ASSIGN_OR_RAISE(written.newest, TakeRows(target_, rows, arrangement.newest));
   }
-  return arrow::RecordBatch::Make(iceberg::ToArrow(target.schema), count, std::move(columns));
-}
-
-// Writes all partitions; `files` has what was finished, also after an error.
-Status WritePartitions(const table::Env& env, const Target& target, const Rows& rows,
-                       const Arrangement& arrangement, const WriteOptions& options,
-                       std::vector<StoredFile>* files) {
-  const int threads = ThreadsFor(options, rows.count);
-  const int partitions = static_cast<int>(arrangement.partitions.size());
-  PartitionWriter::Plan plan{&env, &target, &rows, &arrangement, options.cancelled};
-  plan.now_ms = env.clock->NowMicros() / 1000;
-  // Fewer partitions than threads: the columns of each are encoded at once. Threads of our own that
-  // wait for a pool of our own cannot block each other.
-  std::shared_ptr<arrow::internal::ThreadPool> pool;
-  if (partitions < threads) {
-    TL_ASSIGN_OR_RAISE(pool, arrow::internal::ThreadPool::Make(threads));
-    plan.threads = threads;
-    plan.executor = pool.get();
+  TL_ASSIGN_OR_RAISE(FilePlan plan, FilePlan::Make(env_, target_, arrangement.sorted));
+  plan.cancelled = options_.cancelled;
+  plan.group_bytes = 2 * memory_.group;
+  std::vector<PartitionJob> jobs;
+  std::vector<std::vector<StoredFile>> by_partition(arrangement.partitions.size());
+  // Seeds are drawn here, in order: file names do not depend on which thread comes first.
+  for (size_t i = 0; i < by_partition.size(); ++i) {
+    jobs.push_back({&arrangement.partitions[i], env_.random->Next64(), &by_partition[i]});
   }
-  TL_ASSIGN_OR_RAISE(const PartitionWriter writer, PartitionWriter::Make(std::move(plan)));
-  // Drawn here, in order: file names do not depend on which thread comes first.
-  std::vector<uint64_t> seeds(arrangement.partitions.size());
-  for (uint64_t& seed : seeds) seed = env.random->Next64();
-  std::vector<std::vector<StoredFile>> by_partition(seeds.size());
   // Stores answer slowly, so partitions go at once however small they are; not where a single
   // thread was asked for, for the sake of the simulation.
-  const int at_once = options.threads == 1 ? 1 : kPartitionsAtOnce;
-  Status status = ParallelFor(partitions, at_once, [&](int i) {
-    return writer.Write(static_cast<size_t>(i), seeds[i], &by_partition[i]);
-  });
-  for (auto& list : by_partition) {
-    std::move(list.begin(), list.end(), std::back_inserter(*files));
+  const int at_once = options_.threads == 1 ? 1 : kPartitionsAtOnce;
+  Status status = WritePartitions(plan, rows, arrangement, jobs, threads, at_once);
+  for (auto& list : by_partition) std::move(list.begin(), list.end(), std::back_inserter(*files_));
+  return Writing(target_, status);
+}
+
+Status Appender::Run(arrow::RecordBatchReader* reader) {
+  TL_RETURN_NOT_OK(ReadAll(reader));
+  if (!bounded_) {
+    if (!held_.empty()) return WriteAtOnce();
+    if (!target_.contract.is_time_series()) return Status::OK();
+    TL_ASSIGN_OR_RAISE(written.newest,
+                       arrow::RecordBatch::MakeEmpty(iceberg::ToArrow(target_.schema)));
+    return Status::OK();
   }
-  return status;
+  if (!held_.empty()) TL_RETURN_NOT_OK(AddPart(/*last=*/true));
+  TL_RETURN_NOT_OK(Writing(target_, bounded_->Finish()));
+  written.duplicates = bounded_->duplicates();
+  if (target_.contract.is_time_series()) {
+    TL_ASSIGN_OR_RAISE(written.newest, bounded_->Newest());
+  }
+  bounded_.reset();
+  return Status::OK();
 }
 
 void TakeFiles(std::vector<StoredFile> files, Written* written) {
@@ -113,25 +174,14 @@ void TakeFiles(std::vector<StoredFile> files, Written* written) {
 
 Result<Written> WriteData(const table::Env& env, const Target& target,
                           arrow::RecordBatchReader* reader, const WriteOptions& options) {
-  Written written;
-  TL_ASSIGN_OR_RAISE(auto batches, AlignAll(target, reader, options, &written));
-  if (batches.empty()) {
-    if (target.contract.is_time_series()) {
-      TL_ASSIGN_OR_RAISE(written.newest,
-                         arrow::RecordBatch::MakeEmpty(iceberg::ToArrow(target.schema)));
-    }
-    return written;
-  }
-  TL_ASSIGN_OR_RAISE(const Rows rows,
-                     Combine(target, std::move(batches), ThreadsFor(options, written.rows_in)));
-  TL_RETURN_NOT_OK(CheckCancelled(target, options));
-  TL_ASSIGN_OR_RAISE(const Arrangement arrangement, ArrangeRows(target, rows));
-  written.duplicates = arrangement.duplicates;
-  if (target.contract.is_time_series()) {
-    TL_ASSIGN_OR_RAISE(written.newest, TakeNewest(target, rows, arrangement.newest));
-  }
   std::vector<StoredFile> files;
-  Status status = WritePartitions(env, target, rows, arrangement, options, &files);
+  Written written;
+  Status status;
+  {
+    Appender appender(env, target, options, &files);
+    status = appender.Run(reader);
+    written = std::move(appender.written);
+  }
   if (!status.ok()) {
     std::vector<std::string> keys;
     for (const StoredFile& stored : files) keys.push_back(stored.key);
@@ -140,7 +190,7 @@ Result<Written> WriteData(const table::Env& env, const Target& target,
       env.Log(LogLevel::kWarning,
               target.table_name + ": data files of a failed append are left: " + MessageOf(left));
     }
-    return WithContext(status, "table " + target.table_name + ": writing data files");
+    return status;
   }
   TakeFiles(std::move(files), &written);
   return written;

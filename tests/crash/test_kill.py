@@ -13,6 +13,8 @@ from pyiceberg.table import StaticTable
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BINARY = os.environ.get("TIMELAKE_BIN", str(ROOT / "build/dev/timelake"))
 CHILD = pathlib.Path(os.environ.get("TIMELAKE_BUILD_DIR", ROOT / "build/dev")) / "crash_child"
+# Rows of one append: one, and so many that they wait on disk and are merged.
+SPILLING = 3000
 STEPS = ["data", "manifest", "list", "index", "link", "hint"]
 
 
@@ -24,6 +26,21 @@ def timelake(warehouse, *arguments):
 def make(tmp_path):
     timelake(tmp_path, "create", "t", "--schema", "time:timestamptz, device:string, v:double", "--time-column", "time",
              "--series-key", "device", "--prop", "max-snapshots=10000")
+
+
+def run_child(warehouse, first, step, moment, nth, rows):
+    """Its acknowledgements, one a line."""
+    folder = warehouse / "tmp"
+    folder.mkdir(exist_ok=True)
+    child = subprocess.run([CHILD, warehouse, "t", str(first), step, moment, str(nth), str(rows)],
+                           capture_output=True, text=True, timeout=120, env=os.environ | {"TMPDIR": str(folder)})
+    assert child.returncode == -signal.SIGKILL, child.stderr
+    assert list(folder.iterdir()) == [], "rows that waited are left behind"
+    return child.stdout.splitlines()
+
+
+def numbers(appends, rows):
+    return [number for i in appends for number in range(i * rows, (i + 1) * rows)]
 
 
 def check(warehouse, acknowledged, newest):
@@ -42,23 +59,21 @@ def check(warehouse, acknowledged, newest):
     return values
 
 
-def kill_rounds(tmp_path, step, rounds, seed):
+def kill_rounds(tmp_path, step, rounds, seed, rows=1):
     make(tmp_path)
-    acknowledged, next_row, in_flight = [], 0, []
+    acknowledged, next_append, in_flight = [], 0, []
     randomness = random.Random(seed)
     for round_ in range(rounds):
         moment = ("before", "after")[round_ % 2]
-        child = subprocess.run([CHILD, tmp_path, "t", str(next_row), step, moment, str(randomness.randint(1, 3))],
-                               capture_output=True, text=True, timeout=120)
-        assert child.returncode == -signal.SIGKILL, child.stderr
-        told = [line.split() for line in child.stdout.splitlines()]
-        acknowledged += [int(number) for number, _ in told]
-        in_flight.append(next_row + len(told))
-        values = check(tmp_path, acknowledged, in_flight)
+        told = run_child(tmp_path, next_append, step, moment, randomness.randint(1, 3), rows)
+        acknowledged += [int(line.split()[0]) for line in told]
+        in_flight.append(next_append + len(told))
+        values = check(tmp_path, numbers(acknowledged, rows), numbers(in_flight, rows))
+        assert len(values) % rows == 0, "a part of an append"
         # The next process repeats the batch in flight: it counts once, whether or not it went in.
-        next_row = in_flight[-1]
+        next_append = in_flight[-1]
         if round_ % 3 == 2:
-            next_row = max(values) + 1 if values else 0
+            next_append = max(values) // rows + 1 if values else 0
     return acknowledged
 
 
@@ -67,10 +82,16 @@ def test_killed_inside(tmp_path, step):
     kill_rounds(tmp_path, step, 4, seed=1)
 
 
+@pytest.mark.parametrize("step", ["data", "link"])
+def test_killed_while_rows_wait_on_disk(tmp_path, step):
+    kill_rounds(tmp_path, step, 4, seed=4, rows=SPILLING)
+
+
 @pytest.mark.full
+@pytest.mark.parametrize("rows", [1, SPILLING])
 @pytest.mark.parametrize("step", STEPS)
-def test_killed_inside_many_times(tmp_path, step):
-    kill_rounds(tmp_path, step, 24, seed=2)
+def test_killed_inside_many_times(tmp_path, step, rows):
+    kill_rounds(tmp_path, step, 24, seed=2, rows=rows)
 
 
 @pytest.mark.full
@@ -80,7 +101,7 @@ def test_killed_at_any_time(tmp_path):
     randomness = random.Random(3)
     acknowledged, in_flight, next_row = [], [], 0
     for _ in range(60):
-        child = subprocess.Popen([CHILD, tmp_path, "t", str(next_row), "none", "before", "0"], stdout=subprocess.PIPE,
+        child = subprocess.Popen([CHILD, tmp_path, "t", str(next_row), "none", "before", "0", "1"], stdout=subprocess.PIPE,
                                  text=True)
         wanted, told = randomness.randint(1, 6), []
         while len(told) < wanted:  # bounded: the child appends or ends

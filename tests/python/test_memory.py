@@ -13,6 +13,9 @@ import numpy as np
 import pyarrow as pa
 import timelake
 
+def peak():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
+
 def rss():
     with open("/proc/self/statm") as file:
         return int(file.read().split()[1]) * resource.getpagesize() / 1e6
@@ -25,25 +28,30 @@ table = lake.create_table("t", "time:timestamptz, device:string, a:double, b:dou
                           time_column="time", series_key=["device"])
 """
 
-# Rows of 48 bytes in memory; one append is held in memory by the core, so a large load is several appends.
+# Rows of 48 bytes in memory, in the order of time, devices at random.
 APPEND = """
 rng = np.random.default_rng(1)
 devices = pa.array([f"device-{i}" for i in range(100)])
 
-def batches(start, rows, size=50_000):
+def batches(start, rows, size=50_000, seen=None):
     for at in range(start, start + rows, size):
         yield pa.record_batch({
             "time": times(at, size),
             "device": devices.take(pa.array(rng.integers(0, 100, size))),
             "a": rng.random(size), "b": rng.random(size), "c": rng.random(size),
         })
+        if seen is not None:
+            seen.append(rss())
 
 def load(total, each):
-    peaks = []
     for start in range(0, total, each):
         assert table.append(batches(start, each))["rows"] == each
-        peaks.append(rss())
-    return peaks
+
+def load_at_once(total, memory):
+    seen, before = [], rss()
+    report = table.append(batches(0, total, seen=seen), settings={"write-memory-bytes": memory})
+    assert report["rows"] == total and table.info()["snapshots"] == 1
+    return peak() - before, seen
 """
 
 READ = """
@@ -60,9 +68,11 @@ def numbers(output):
     return [float(word) for word in output.split()]
 
 
-def appending(total, each, tmp_path, timeout):
-    code = PROLOGUE + APPEND + f"peaks = load({total}, {each})\nprint(*peaks)"
-    return numbers(run_python(code, cwd=tmp_path, timeout=timeout))
+def appending(total, memory, tmp_path, timeout):
+    """Of one append: its peak over what there was before, in MB, and the memory after each batch."""
+    code = PROLOGUE + APPEND + f"beyond, seen = load_at_once({total}, {memory})\nprint(beyond, *seen)"
+    beyond, *seen = numbers(run_python(code, cwd=tmp_path, timeout=timeout))
+    return beyond, seen
 
 
 def check_flat(peaks, slack):
@@ -71,13 +81,23 @@ def check_flat(peaks, slack):
     assert max(peaks[half:]) < max(peaks[:half]) + slack, peaks
 
 
-def test_appends_through_a_generator(tmp_path):
-    check_flat(appending(2_400_000, 200_000, tmp_path, 120), slack=100)
+def test_one_append_through_a_generator(tmp_path):
+    beyond, seen = appending(3_000_000, 32 << 20, tmp_path, 120)  # 144 MB
+    check_flat(seen, slack=20)
+    assert beyond < 100
+
+
+@pytest.mark.long
+def test_20_million_rows_in_half_a_gibibyte(tmp_path):
+    beyond, _ = appending(20_000_000, 512 << 20, tmp_path, 1200)
+    assert beyond < 512 * 1.048576
 
 
 @pytest.mark.long
 def test_appending_10_gb(tmp_path):
-    check_flat(appending(208_000_000, 2_000_000, tmp_path, 3000), slack=300)
+    beyond, seen = appending(208_000_000, 1 << 30, tmp_path, 3000)
+    check_flat(seen[len(seen) // 10:], slack=300)
+    assert beyond < 1024 * 1.048576
 
 
 def test_reading_batch_by_batch(tmp_path):

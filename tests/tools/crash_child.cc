@@ -1,9 +1,11 @@
-// Appends numbered rows to a table, one batch id each, and tells every acknowledgement on stdout,
-// until it kills itself (SIGKILL) at a chosen step of the n-th append. Driven by tests/crash.
+// Makes numbered appends to a table, one batch id each, and tells every acknowledgement on stdout,
+// until it kills itself (SIGKILL) at a chosen step of the n-th append. Append i holds the rows that
+// begin with number i * ROWS; thousands of them do not fit into its memory, so that they wait on
+// disk and are merged. Driven by tests/crash.
 //
-//   crash_child WAREHOUSE TABLE FIRST STEP MOMENT NTH      STEP: data manifest list index link hint
-//   none
-//                                                          MOMENT: before after (its effect)
+//   crash_child WAREHOUSE TABLE FIRST STEP MOMENT NTH ROWS
+//
+//   STEP: data manifest list index link hint none    MOMENT: before after (its effect)
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -35,24 +37,27 @@ bool Matches(const std::string& step, const Op& op) {
   return false;
 }
 
-std::shared_ptr<arrow::RecordBatch> OneRow(int64_t number) {
+std::shared_ptr<arrow::RecordBatch> Numbered(int64_t first, int64_t rows) {
   auto type = arrow::timestamp(arrow::TimeUnit::MICRO, "UTC");
   arrow::TimestampBuilder time(type, arrow::default_memory_pool());
   arrow::StringBuilder device;
   arrow::DoubleBuilder value;
-  (void)time.Append(number * 1'000'000);
-  (void)device.Append("d" + std::to_string(number % 3));
-  (void)value.Append(static_cast<double>(number));
+  for (int64_t number = first; number < first + rows; ++number) {
+    (void)time.Append(number * 1'000'000);
+    (void)device.Append("d" + std::to_string(number % 3));
+    (void)value.Append(static_cast<double>(number));
+  }
   return arrow::RecordBatch::Make(
       arrow::schema({arrow::field("time", type), arrow::field("device", arrow::utf8()),
                      arrow::field("v", arrow::float64())}),
-      1, {*time.Finish(), *device.Finish(), *value.Finish()});
+      rows, {*time.Finish(), *device.Finish(), *value.Finish()});
 }
 
 arrow::Status Run(char** argv) {
   const std::string root = argv[1], table_name = argv[2], step = argv[4], moment = argv[5];
   const int64_t first = std::atoll(argv[3]);
   const int nth = std::atoi(argv[6]);
+  const int64_t rows = std::atoll(argv[7]);
   int seen = 0;
   timelake::store::FaultHooks hooks;
   hooks.yield = [&](const Op& op, YieldPoint point) {
@@ -70,7 +75,8 @@ arrow::Status Run(char** argv) {
   for (int64_t i = first; i < first + 10'000; ++i) {
     timelake::AppendOptions options;
     options.batch_id = "b" + std::to_string(i);
-    ARROW_ASSIGN_OR_RAISE(auto result, table.Append(OneRow(i), options));
+    options.settings["write-memory-bytes"] = "65536";
+    ARROW_ASSIGN_OR_RAISE(auto result, table.Append(Numbered(i * rows, rows), options));
     std::printf("%lld %s\n", static_cast<long long>(i), result.duplicate ? "duplicate" : "new");
     std::fflush(stdout);
   }
@@ -80,7 +86,7 @@ arrow::Status Run(char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 7) return 2;
+  if (argc != 8) return 2;
   const arrow::Status status = Run(argv);
   if (!status.ok()) std::fprintf(stderr, "%s\n", status.ToString().c_str());
   return status.ok() ? 0 : 1;

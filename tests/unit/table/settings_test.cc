@@ -69,6 +69,17 @@ const ValueCase kValues[] = {
      {"auto", "dictionary", "byte-stream-split"},
      {"", "plain", "Auto"},
      "auto, dictionary, byte-stream-split"},
+    {"integer-encoding",
+     kLayout,
+     {"auto", "dictionary", "delta-binary-packed"},
+     {"", "delta", "plain"},
+     "auto, dictionary, delta-binary-packed"},
+    {"string-encoding",
+     kLayout,
+     {"auto", "dictionary", "plain", "delta-length-byte-array", "delta-byte-array"},
+     {"", "delta", "byte-stream-split"},
+     "auto, dictionary, plain, delta-length-byte-array, delta-byte-array"},
+    {"bloom-columns", kLayout, {"a", "a, b", "\"a,b\""}, {"", " ", "a,", "\"a"}, "column names"},
     {"write.parquet.compression-codec",
      kLayout,
      {"zstd", "lz4", "snappy", "gzip", "brotli", "uncompressed"},
@@ -82,6 +93,12 @@ const ValueCase kValues[] = {
     {"write.format.default", kAtTable, {"parquet"}, {"", "orc", "avro", "Parquet"}, "parquet"},
     {"read-dedup", kAtTable | kAtSession, {"true", "false"}, {"", "yes", "1"}, "true or false"},
     {"latest-from-index", kAtTable | kAtSession, {"true", "false"}, {"", "on"}, "true or false"},
+    {"write-memory-bytes",
+     kAtTable | kAtSession | kAtCall,
+     {"65536", "1073741824"},
+     {"", "0", "65535", "1GiB"},
+     "65536 .. "},
+    {"temp-directory", kAtSession | kAtCall, {"/var/tmp"}, {"", "\xFF"}, "text"},
     {"max-future",
      kLayout,
      {"1d", "10y", "1ms", "off"},
@@ -333,6 +350,11 @@ TEST(Settings, Defaults) {
   EXPECT_EQ(s.codec, "zstd");
   EXPECT_EQ(s.codec_level, 3);
   EXPECT_EQ(s.float_encoding, "auto");
+  EXPECT_EQ(s.integer_encoding, "auto");
+  EXPECT_EQ(s.string_encoding, "auto");
+  EXPECT_TRUE(s.bloom_columns.empty());
+  EXPECT_EQ(s.write_memory_bytes, 1 << 30);
+  EXPECT_EQ(s.temp_directory, "");
   EXPECT_EQ(s.max_future_us, kMicrosPerDay);
   EXPECT_EQ(s.commit_timeout_us, kMicrosPerMinute);
   EXPECT_EQ(s.metadata_min_age_us, kMicrosPerHour);

@@ -65,7 +65,7 @@ inline const char* const kKeyTypes[] = {"string", "int",          "long",     "b
                                         "date",   "uuid",         "binary",   "time",
                                         "double", "decimal(9,2)", "fixed[4]", "string"};
 
-inline Case RandomCase(uint64_t seed) {
+inline Case RandomCase(uint64_t seed, int64_t most_rows = 60) {
   Generator generator(seed);
   TargetSpec spec;
   spec.schema = "time:timestamptz!";
@@ -82,7 +82,7 @@ inline Case RandomCase(uint64_t seed) {
       std::vector<int64_t>{1, kMicrosPerHour, 20 * kMicrosPerDay}[generator.Below(3)];
   int64_t counter = 0;
   for (int64_t batch = 1 + generator.Below(4); batch > 0; --batch) {
-    const int64_t rows = generator.Below(60);
+    const int64_t rows = generator.Below(most_rows);
     std::vector<Column> columns;
     for (const iceberg::Field& field : made.target.schema.fields) {
       if (field.name == "time" || field.name == "v") continue;

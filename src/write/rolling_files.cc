@@ -1,0 +1,171 @@
+#include "write/rolling_files.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <arrow/record_batch.h>
+
+#include "base/uuid.h"
+#include "store/object_store.h"
+#include "write/parallel.h"
+
+namespace timelake::write {
+namespace {
+
+constexpr int64_t kLeastGroupRows = 8192;
+// Where memory is short.
+constexpr int64_t kLeastBoundedRows = 256;
+// Share of their size in memory that columns take in a file, until a row group tells.
+constexpr double kAssumedRatio = 0.25;
+
+std::vector<SortedBy> SortingOf(const Target& target) {
+  std::vector<SortedBy> sorting;
+  for (const iceberg::SortField& field : target.order.fields) {
+    const auto& fields = target.schema.fields;
+    const auto found = std::find_if(fields.begin(), fields.end(),
+                                    [&](const auto& f) { return f.id == field.source_id; });
+    sorting.push_back({static_cast<int>(found - fields.begin()),
+                       field.direction == iceberg::SortDirection::kDescending,
+                       field.null_order == iceberg::NullOrder::kFirst});
+  }
+  return sorting;
+}
+
+// Whether rows planned so may follow in a file opened with `format`. The encodings of a file are
+// fixed, and those that its first rows ask for mostly suit the rest; but min and max of a column
+// with NaN would mislead other engines.
+bool MayFollow(const FileFormat& format, const std::vector<ColumnPlan>& columns) {
+  for (size_t i = 0; i < columns.size(); ++i) {
+    if (format.columns[i].statistics && !columns[i].statistics) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+Result<FilePlan> FilePlan::Make(const table::Env& env, const Target& target, bool sorted) {
+  FilePlan plan;
+  plan.env = &env;
+  plan.target = &target;
+  plan.sorted = sorted;
+  if (sorted) plan.sorting = SortingOf(target);
+  TL_ASSIGN_OR_RAISE(auto key, store::KeyOf(*env.store, target.location_uri));
+  plan.folder_key = key + "/data/";
+  plan.folder_uri = target.location_uri + "/data/";
+  plan.now_ms = env.clock->NowMicros() / 1000;
+  return plan;
+}
+
+Result<RollingFiles> RollingFiles::Make(const FilePlan* plan, std::vector<iceberg::Value> partition,
+                                        uint64_t seed, Workers workers,
+                                        std::vector<StoredFile>* files) {
+  RollingFiles rolling;
+  rolling.plan_ = plan;
+  TL_ASSIGN_OR_RAISE(rolling.folder_,
+                     iceberg::PartitionPath(plan->target->spec, plan->target->schema, partition));
+  if (!rolling.folder_.empty()) rolling.folder_ += '/';
+  rolling.partition_ = std::move(partition);
+  rolling.random_ = SeededRandom(seed);
+  rolling.workers_ = workers;
+  rolling.files_ = files;
+  rolling.ratio_ = kAssumedRatio;
+  return rolling;
+}
+
+// Wide rows make shorter row groups, so that a file is not many times its target size, nor a row
+// group larger than the memory for it.
+int64_t RollingFiles::GroupRows(const Rows& rows, int64_t count) const {
+  const auto& settings = plan_->target->settings;
+  const double row_bytes = 1 + rows.row_bytes;
+  const auto fitting =
+      static_cast<int64_t>(static_cast<double>(settings.target_file_size_bytes) / row_bytes);
+  const auto bounded = static_cast<int64_t>(static_cast<double>(plan_->group_bytes) / row_bytes);
+  const int64_t most =
+      std::min({settings.row_group_rows, std::max(kLeastGroupRows, fitting),
+                std::max(std::min(kLeastBoundedRows, settings.row_group_rows), bounded)});
+  if (!plan_->even_groups || count <= most) return most;
+  const int64_t groups = (count + most - 1) / most;
+  return (count + groups - 1) / groups;
+}
+
+Result<FileFormat> RollingFiles::FormatOf(const Rows& rows, const std::vector<uint32_t>& order,
+                                          int64_t begin, int64_t end, int64_t group_rows) const {
+  const Target& target = *plan_->target;
+  std::vector<int> delta_ids;
+  if (target.contract.time_id) delta_ids.push_back(*target.contract.time_id);
+  FileFormat format;
+  format.schema = &target.schema;
+  format.columns =
+      PlanColumns(target.schema, delta_ids, target.settings, rows, order, begin, end, group_rows);
+  format.sorting = plan_->sorting;
+  format.settings = target.settings;
+  format.executor = workers_.executor;
+  return format;
+}
+
+Status RollingFiles::Begin(FileFormat format) {
+  open_ = {};
+  open_.name = folder_ + FormatUuid(NewUuidV7(plan_->now_ms, *random_)) + ".parquet";
+  open_.format = std::move(format);
+  TL_ASSIGN_OR_RAISE(auto sink, plan_->env->store->OpenWrite(plan_->folder_key + open_.name));
+  TL_ASSIGN_OR_RAISE(open_.writer, DataFileWriter::Open(std::move(sink), open_.format));
+  return Status::OK();
+}
+
+Status RollingFiles::WriteGroup(const Rows& rows, const RowSlice& slice) {
+  const auto& columns = rows.columns;
+  arrow::ArrayVector gathered(columns.size());
+  TL_RETURN_NOT_OK(
+      ParallelFor(static_cast<int>(columns.size()), workers_.threads, [&](int i) -> Status {
+        // Rows that came later may have it dense.
+        TL_ASSIGN_OR_RAISE(gathered[i],
+                           GatherAs(columns[i], slice, open_.format.columns[i].arrow_dictionary));
+        return Status::OK();
+      }));
+  TL_RETURN_NOT_OK(open_.writer->Write(*arrow::RecordBatch::Make(
+      SchemaOf(open_.format), slice.end - slice.begin, std::move(gathered))));
+  open_.writer->EndRowGroup();
+  // Writing this row group has sent the one before to the sink.
+  TL_ASSIGN_OR_RAISE(const int64_t flushed, open_.writer->FlushedBytes());
+  open_.bytes = static_cast<double>(flushed);
+  open_.flushed_rows = open_.rows;
+  if (open_.flushed_rows > 0) {
+    ratio_ = open_.bytes / (open_.flushed_rows * rows.row_bytes + 1);
+  }
+  open_.rows += static_cast<double>(slice.end - slice.begin);
+  return Status::OK();
+}
+
+Status RollingFiles::Add(const Rows& rows, const std::vector<uint32_t>& order, int64_t begin,
+                         int64_t end, bool in_place) {
+  const int64_t group_rows = GroupRows(rows, end - begin);
+  TL_ASSIGN_OR_RAISE(const FileFormat format, FormatOf(rows, order, begin, end, group_rows));
+  if (open_.writer && !MayFollow(open_.format, format.columns)) TL_RETURN_NOT_OK(Finish());
+  const auto limit = static_cast<double>(plan_->target->settings.target_file_size_bytes);
+  for (; begin < end; begin += group_rows) {
+    if (plan_->cancelled && plan_->cancelled()) {
+      return MakeError(ErrorKind::kCancelled, plan_->target->table_name + ": append cancelled");
+    }
+    const RowSlice slice{&order, begin, std::min(end, begin + group_rows), in_place};
+    const double more = static_cast<double>(slice.end - slice.begin) / 2;
+    const double size =
+        open_.bytes + (open_.rows - open_.flushed_rows + more) * rows.row_bytes * ratio_;
+    if (open_.writer && size > limit) TL_RETURN_NOT_OK(Finish());
+    if (!open_.writer) TL_RETURN_NOT_OK(Begin(format));
+    TL_RETURN_NOT_OK(WriteGroup(rows, slice));
+  }
+  return Status::OK();
+}
+
+Status RollingFiles::Finish() {
+  if (!open_.writer) return Status::OK();
+  TL_ASSIGN_OR_RAISE(iceberg::DataFile file, open_.writer->Close());
+  file.file_path = plan_->folder_uri + open_.name;
+  file.partition = partition_;
+  file.sort_order_id = plan_->sorted ? plan_->target->order.order_id : 0;
+  files_->push_back({plan_->folder_key + open_.name, std::move(file)});
+  open_ = {};
+  return Status::OK();
+}
+
+}  // namespace timelake::write
