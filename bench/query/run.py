@@ -1,6 +1,7 @@
 """The query benchmark: ours, the peer, DuckDB's reader on our files, ClickHouse's own table.
 
-    python bench/query/run.py [--quick] [sections=cpu,iot,late,files,wide] [only=QUERY,...]
+    python bench/query/run.py [--quick] [--reload]
+                              [sections=cpu,iot,late,files,wide] [only=QUERY,...]
                               [runs=9] [cold-runs=5] [threads=2] [seed=1]
                               [systems=ours,peer,duckdb,clickhouse]
                               [hosts=200] [days=3] [trucks=200] [files=1000]
@@ -16,7 +17,8 @@
 Every system is a process of its own; figures are medians. Before anything is timed the rows of all
 systems are compared. Writes query.json, query.md and query.png to `out`; sections that are not
 asked for stay as they are there. --quick is a run of a minute on tiny data. Like a run of some
-queries only it writes to WORK/results unless `out` is given.
+queries only it writes to WORK/results unless `out` is given. --reload makes our tables anew, for
+after a change to what we write.
 """
 
 import json
@@ -47,12 +49,13 @@ QUICK = {"runs": "3", "cold-runs": "1", "hosts": "20", "days": "1", "trucks": "2
 
 
 def parse(arguments):
-    given = dict(argument.split("=", 1) for argument in arguments if argument != "--quick")
+    flags = {argument for argument in arguments if argument in ("--quick", "--reload")}
+    given = dict(argument.partition("=")[::2] for argument in arguments if argument not in flags)
     unknown = set(given) - set(DEFAULTS)
     if unknown:
         raise SystemExit(f"unknown option {sorted(unknown)[0]}\n{__doc__}")
-    quick = "--quick" in arguments
-    options = {**DEFAULTS, **(QUICK if quick else {}), **given}
+    quick = "--quick" in flags
+    options = {**DEFAULTS, **(QUICK if quick else {}), **given, "reload": "--reload" in flags}
     options["work"] = (ROOT / options["work"]).resolve()
     usual = options["work"] / "results" if quick or options["only"] else ROOT / "bench/results"
     options["out"] = ROOT / options["out"] if options["out"] else usual
@@ -105,6 +108,8 @@ def machine():
 def run(section, options):
     begin = time.monotonic()
     folder = sections.prepare(section, options["work"], options)
+    if options["reload"]:
+        (folder / "ours.loaded").unlink(missing_ok=True)
     for name in loading(section, options):
         load(name, folder, options["build"])
     ready = time.monotonic() - begin
