@@ -98,7 +98,7 @@ def table(build):
         add(True, "python-long", pytest("tests/python", "-m", "long", venv="python"), 3600, "long")
 
     add(exists(".deps/bench/bin/python") and (build / "python/timelake").exists(), "bench-query",
-        [python, "bench/query/smoke.py", f"build={build}"], 60, "full")
+        [python, "bench/query/smoke.py", f"build={build}"], 120, "full")
     for name, budget in (("interop", 900), ("crash", 900), ("cli", 600)):
         add(has_marker(f"tests/{name}", "full"), f"{name}-full", pytest(f"tests/{name}", "-m", "full"), budget, "full")
 

@@ -11,7 +11,7 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TINY = ["--quick", "hosts=4", "trucks=4", "runs=1", "files=6", "wide-rows=2000", "wide-series=100"]
 RUNS = [["sections=cpu,iot"],
-        ["sections=late,files,wide", "only=count,lastpoint,one-series,latest-of-all",
+        ["sections=late,files,wide", "only=count,latest-of-all",
          "systems=ours,peer,duckdb"]]
 HEADINGS = ["## Targets", "## TSBS cpu", "## TSBS IoT", "## Late rows",
             "## First query: a table of 6 files", "## First query: 20 columns"]
