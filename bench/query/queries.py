@@ -56,10 +56,11 @@ class ClickHouse(Dialect):
         return self.buckets[width]
 
     def newest_of_each(self, table, key):
-        return f"SELECT * FROM {table} ORDER BY {key}, time DESC LIMIT 1 BY {key}"
+        return f"SELECT * FROM ({self.latest(table, key)}) ORDER BY {key}"
 
     def latest(self, table, key, columns="*"):
-        return f"SELECT {columns} FROM {table} ORDER BY {key}, time DESC LIMIT 1 BY {key}"
+        """Both descending, that it reads the table backwards and does not sort."""
+        return f"SELECT {columns} FROM {table} ORDER BY {key} DESC, time DESC LIMIT 1 BY {key}"
 
 
 @dataclasses.dataclass

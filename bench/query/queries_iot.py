@@ -19,6 +19,11 @@ def last_location_of_one(parameters, dialect):
             f"WHERE name = 'truck_{parameters.series[0]}' ORDER BY time DESC LIMIT 1")
 
 
+def last_location_of_all(parameters, dialect):
+    """Without conditions: the peer uses its index only where none is on the key."""
+    return dialect.latest("readings", "name", "name, driver, longitude, latitude")
+
+
 def stationary_trucks(parameters, dialect):
     return (f"SELECT name, driver FROM readings WHERE {between(parameters, dialect, 1 / 6)} "
             f"AND name IS NOT NULL AND fleet = '{parameters.fleet}' "
@@ -79,6 +84,7 @@ def all_trucks(parameters, dialect):
 
 ALL = [
     Query("last-loc-one", last_location_of_one),
+    Query("last-loc-all", last_location_of_all, ordered=False),
     Query("last-loc", latest_of_fleet("readings", "longitude, latitude"), ordered=False),
     Query("low-fuel", latest_of_fleet("diagnostics", "fuel_state", "fuel_state < 0.1"),
           ordered=False),
