@@ -15,6 +15,7 @@
 #include "base/duration.h"
 #include "base/text.h"
 #include "iceberg/arrow_schema.h"
+#include "write/parallel.h"
 
 namespace timelake::write {
 namespace {
@@ -32,6 +33,9 @@ Status UnknownColumn(const Target& target, const std::string& name) {
       target.table_name, Quote(name), near ? fmt::format(" (did you mean {}?)", Quote(*near)) : "",
       Join(known, ", "));
 }
+
+// Below so many rows a thread costs more than it saves.
+constexpr int64_t kFewRows = 65536;
 
 template <typename Array>
 Status CheckNoNan(const Place& place, const arrow::Array& array) {
@@ -106,16 +110,22 @@ Result<std::shared_ptr<arrow::RecordBatch>> Aligner::Align(const arrow::RecordBa
     return InvalidArgument("table {}: broken Arrow data: {}", target_->table_name,
                            MessageOf(broken));
   }
-  arrow::FieldVector fields;
-  arrow::ArrayVector columns;
-  for (size_t i = 0; i < source_.size(); ++i) {
-    const iceberg::Field& field = target_->schema.fields[i];
-    TL_ASSIGN_OR_RAISE(auto column, AlignColumn(batch, i));
-    TL_RETURN_NOT_OK(CheckColumn(field, *column));
-    fields.push_back(arrow::field(field.name, column->type(), !field.required));
-    columns.push_back(std::move(column));
-  }
   const int64_t rows = batch.num_rows();
+  arrow::FieldVector fields(source_.size());
+  arrow::ArrayVector columns(source_.size());
+  std::vector<Status> outcomes(source_.size());
+  const int threads = rows < kFewRows ? 1 : options_.threads;
+  TL_RETURN_NOT_OK(ParallelFor(static_cast<int>(source_.size()), threads, [&](int i) {
+    const iceberg::Field& field = target_->schema.fields[i];
+    auto column = AlignColumn(batch, i);
+    outcomes[i] = column.ok() ? CheckColumn(field, **column) : column.status();
+    if (!outcomes[i].ok()) return Status::OK();
+    fields[i] = arrow::field(field.name, (*column)->type(), !field.required);
+    columns[i] = *std::move(column);
+    return Status::OK();
+  }));
+  // The first column with an error is named, whichever thread was first.
+  for (Status& outcome : outcomes) TL_RETURN_NOT_OK(std::move(outcome));
   TL_ASSIGN_OR_RAISE(auto aligned,
                      DropFuture(arrow::RecordBatch::Make(arrow::schema(std::move(fields)), rows,
                                                          std::move(columns))));

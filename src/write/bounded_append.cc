@@ -17,8 +17,7 @@ constexpr int64_t kMostBatchRows = 65536;
 
 std::shared_ptr<arrow::Schema> SchemaOfRows(const Target& target, const Rows& rows) {
   arrow::FieldVector fields = iceberg::ToArrow(target.schema)->fields();
-  for (size_t i = 0; i < fields.size(); ++i)
-    fields[i] = fields[i]->WithType(rows.columns[i]->type());
+  for (size_t i = 0; i < fields.size(); ++i) fields[i] = fields[i]->WithType(rows.type(i));
   return arrow::schema(std::move(fields));
 }
 
@@ -38,12 +37,10 @@ class SlicedRows {
     if (*begin == end) return nullptr;
     const RowSlice slice{&order_, *begin, std::min(end, *begin + batch_rows_), false};
     *begin = slice.end;
-    arrow::ArrayVector columns;
-    for (size_t i = 0; i < rows_.columns.size(); ++i) {
-      const auto type = schema_->field(static_cast<int>(i))->type()->id();
-      TL_ASSIGN_OR_RAISE(columns.emplace_back(),
-                         GatherAs(rows_.columns[i], slice, type == arrow::Type::DICTIONARY));
-    }
+    TL_ASSIGN_OR_RAISE(auto columns, GatherAll(rows_, slice, [&](size_t i) {
+                         const auto& type = schema_->field(static_cast<int>(i))->type();
+                         return type->id() == arrow::Type::DICTIONARY;
+                       }));
     return arrow::RecordBatch::Make(schema_, slice.end - slice.begin, std::move(columns));
   }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <string_view>
 #include <unordered_set>
 #include <utility>
@@ -12,7 +13,9 @@
 #include <arrow/util/byte_size.h>
 
 #include "base/text.h"
+#include "iceberg/arrow_schema.h"
 #include "write/parallel.h"
+#include "write/string_codes.h"
 
 namespace timelake::write {
 namespace {
@@ -40,16 +43,6 @@ bool StringsRepeat(const arrow::ArrayVector& chunks, int64_t rows) {
   return 2 * static_cast<int64_t>(distinct.size()) <= sampled + 1;
 }
 
-// Appends the codes of one chunk, translated to the dictionary of all.
-void TranslateCodes(const arrow::DictionaryArray& chunk, const int32_t* translated,
-                    int32_t* codes) {
-  const auto& indices = static_cast<const arrow::Int32Array&>(*chunk.indices());
-  const int32_t* values = indices.raw_values();
-  for (int64_t i = 0; i < indices.length(); ++i) {
-    codes[i] = indices.IsNull(i) ? 0 : translated[values[i]];
-  }
-}
-
 // One bitmap of the validity of all chunks; null when there are no nulls.
 Result<std::shared_ptr<arrow::Buffer>> JoinValidity(const arrow::ArrayVector& chunks,
                                                     int64_t rows) {
@@ -66,31 +59,44 @@ Result<std::shared_ptr<arrow::Buffer>> JoinValidity(const arrow::ArrayVector& ch
   return bitmap;
 }
 
+// Codes of one chunk in the dictionary of all. `translated` is that of the chunk before, and
+// `source` the dictionary that it is of: batches of one source often share it.
+void EncodeChunk(const arrow::Array& chunk, StringCodes* codes,
+                 std::shared_ptr<arrow::ArrayData>* source, std::vector<int32_t>* translated,
+                 int32_t* out) {
+  if (chunk.type_id() != arrow::Type::DICTIONARY) {
+    codes->Encode(static_cast<const arrow::StringArray&>(chunk), out);
+    return;
+  }
+  const auto& dictionary = *AsDictionary(chunk).dictionary();
+  if (*source != dictionary.data()) {
+    *source = dictionary.data();
+    translated->resize(static_cast<size_t>(dictionary.length()));
+    codes->Encode(static_cast<const arrow::StringArray&>(dictionary), translated->data());
+  }
+  const auto& indices = static_cast<const arrow::Int32Array&>(*AsDictionary(chunk).indices());
+  const int32_t* values = indices.raw_values();
+  const bool has_nulls = indices.null_count() > 0;
+  for (int64_t i = 0; i < indices.length(); ++i) {
+    out[i] = has_nulls && indices.IsNull(i) ? 0 : (*translated)[static_cast<size_t>(values[i])];
+  }
+}
+
 Result<std::shared_ptr<arrow::Array>> UnifyDictionaries(arrow::ArrayVector chunks, int64_t rows) {
-  for (auto& chunk : chunks) {
-    if (chunk->type_id() == arrow::Type::DICTIONARY) continue;
-    TL_ASSIGN_OR_RAISE(arrow::Datum encoded, arrow::compute::DictionaryEncode(chunk));
-    chunk = encoded.make_array();
-  }
-  TL_ASSIGN_OR_RAISE(auto unifier, arrow::DictionaryUnifier::Make(arrow::utf8()));
-  TL_ASSIGN_OR_RAISE(std::shared_ptr<arrow::Buffer> codes,
-                     arrow::AllocateBuffer(rows * static_cast<int64_t>(sizeof(int32_t))));
-  auto* out = reinterpret_cast<int32_t*>(codes->mutable_data());
-  const arrow::Array* last = nullptr;  // batches of one source often share their dictionary
-  std::shared_ptr<arrow::Buffer> translated;
-  for (const auto& chunk : chunks) {
-    const auto& dictionary = AsDictionary(*chunk).dictionary();
-    if (last == nullptr || last->data() != dictionary->data()) {
-      TL_RETURN_NOT_OK(unifier->Unify(*dictionary, &translated));
-    }
-    last = dictionary.get();
-    TranslateCodes(AsDictionary(*chunk), reinterpret_cast<const int32_t*>(translated->data()), out);
-    out += chunk->length();
-  }
-  std::shared_ptr<arrow::Array> dictionary;
-  TL_RETURN_NOT_OK(unifier->GetResultWithIndexType(arrow::int32(), &dictionary));
   TL_ASSIGN_OR_RAISE(auto validity, JoinValidity(chunks, rows));
-  auto indices = std::make_shared<arrow::Int32Array>(rows, codes, validity);
+  TL_ASSIGN_OR_RAISE(std::shared_ptr<arrow::Buffer> buffer,
+                     arrow::AllocateBuffer(rows * static_cast<int64_t>(sizeof(int32_t))));
+  auto* out = reinterpret_cast<int32_t*>(buffer->mutable_data());
+  StringCodes codes;
+  std::shared_ptr<arrow::ArrayData> source;
+  std::vector<int32_t> translated;
+  for (auto& chunk : chunks) {
+    EncodeChunk(*chunk, &codes, &source, &translated, out);
+    out += chunk->length();
+    chunk.reset();
+  }
+  TL_ASSIGN_OR_RAISE(auto dictionary, codes.Finish());
+  auto indices = std::make_shared<arrow::Int32Array>(rows, buffer, validity);
   return std::make_shared<arrow::DictionaryArray>(arrow::dictionary(arrow::int32(), arrow::utf8()),
                                                   indices, dictionary);
 }
@@ -124,6 +130,24 @@ Result<std::shared_ptr<arrow::Array>> CombineColumn(const Target& target,
   return whole;
 }
 
+// Shorter parts are cheaper to join than to look up.
+constexpr int64_t kLeastPartRows = 4096;
+
+// Numbers by which rows are neither ordered nor partitioned.
+bool MayStayInParts(const Target& target, const iceberg::Field& field) {
+  const auto type = iceberg::ToArrow(field.type)->id();
+  const bool number = arrow::is_primitive(type) && type != arrow::Type::BOOL;
+  const auto uses = [&](const auto& entry) { return entry.source_id == field.id; };
+  const auto& contract = target.contract;
+  const auto& order = target.order.fields;
+  const auto& spec = target.spec.fields;
+  return number && contract.time_id != field.id && contract.ingest_time_id != field.id &&
+         std::find(contract.key_ids.begin(), contract.key_ids.end(), field.id) ==
+             contract.key_ids.end() &&
+         std::none_of(order.begin(), order.end(), uses) &&
+         std::none_of(spec.begin(), spec.end(), uses);
+}
+
 }  // namespace
 
 // Looks below nulls as well: a false alarm costs statistics only.
@@ -143,11 +167,23 @@ Result<std::shared_ptr<arrow::Array>> WithoutDictionary(
                               arrow::compute::TakeOptions::NoBoundsCheck());
 }
 
+PartMap::PartMap(std::vector<int64_t> lengths) {
+  begin_.push_back(0);
+  for (const int64_t length : lengths) begin_.push_back(begin_.back() + length);
+  uint32_t part = 0;
+  for (int64_t row = 0; row < begin_.back(); row += int64_t{1} << kBlockBits) {
+    while (row >= begin_[part + 1]) ++part;
+    of_block_.push_back(part);
+  }
+}
+
 Result<Rows> Combine(const Target& target, std::vector<std::shared_ptr<arrow::RecordBatch>> batches,
                      int threads) {
   const auto& fields = target.schema.fields;
   Rows rows;
-  for (const auto& batch : batches) rows.count += batch->num_rows();
+  std::vector<int64_t> lengths;
+  for (const auto& batch : batches) lengths.push_back(batch->num_rows());
+  rows.count = std::accumulate(lengths.begin(), lengths.end(), int64_t{0});
   if (rows.count >= std::numeric_limits<int32_t>::max()) {
     return InvalidArgument("table {}: {} rows in one append; accepted are up to {}",
                            target.table_name, rows.count, std::numeric_limits<int32_t>::max() - 1);
@@ -159,20 +195,32 @@ Result<Rows> Combine(const Target& target, std::vector<std::shared_ptr<arrow::Re
     }
   }
   batches.clear();
+  const auto parts = static_cast<int64_t>(lengths.size());
+  const bool in_parts = parts > 1 && rows.count >= parts * kLeastPartRows;
+  if (in_parts) rows.part_map = PartMap(std::move(lengths));
   rows.columns.resize(fields.size());
+  rows.parts.resize(fields.size());
   rows.may_hold_nan.resize(fields.size());
+  std::vector<int64_t> bytes(fields.size());
   TL_RETURN_NOT_OK(ParallelFor(static_cast<int>(fields.size()), threads, [&](int i) -> Status {
     const auto& keys = target.contract.key_ids;
     const bool is_key = std::find(keys.begin(), keys.end(), fields[i].id) != keys.end();
-    TL_ASSIGN_OR_RAISE(rows.columns[i],
-                       CombineColumn(target, fields[i], is_key, std::move(chunks[i]), rows.count));
-    rows.may_hold_nan[i] = HoldsNan(*rows.columns[i]->data());
+    if (in_parts && MayStayInParts(target, fields[i])) {
+      rows.parts[i] = std::move(chunks[i]);
+    } else {
+      TL_ASSIGN_OR_RAISE(rows.columns[i], CombineColumn(target, fields[i], is_key,
+                                                        std::move(chunks[i]), rows.count));
+    }
+    const auto look = [&](const arrow::Array& array) {
+      rows.may_hold_nan[i] = rows.may_hold_nan[i] || HoldsNan(*array.data());
+      bytes[i] += arrow::util::ReferencedBufferSize(array).ValueOr(0);
+    };
+    if (rows.columns[i] != nullptr) look(*rows.columns[i]);
+    for (const auto& part : rows.parts[i]) look(*part);
     return Status::OK();
   }));
-  int64_t bytes = 0;
-  for (const auto& column : rows.columns) bytes += arrow::util::TotalBufferSize(*column);
-  rows.row_bytes =
-      static_cast<double>(bytes) / static_cast<double>(std::max<int64_t>(1, rows.count));
+  const int64_t all = std::accumulate(bytes.begin(), bytes.end(), int64_t{0});
+  rows.row_bytes = static_cast<double>(all) / static_cast<double>(std::max<int64_t>(1, rows.count));
   return rows;
 }
 

@@ -11,14 +11,44 @@
 
 namespace timelake::write {
 
-// All rows of an append, one array a column. A column of strings that repeat, and every series key
-// column of strings, is dictionary(int32, utf8) with one dictionary of distinct values: sorting
-// and gathering then move codes, and the Parquet writer hashes no string again.
+// Which of the batches that an append came in has a row.
+class PartMap {
+ public:
+  PartMap() = default;
+  explicit PartMap(std::vector<int64_t> lengths);
+
+  struct Place {
+    uint32_t part;
+    uint32_t row;  // within the part
+  };
+  Place Find(int64_t row) const {
+    uint32_t part = of_block_[static_cast<size_t>(row >> kBlockBits)];
+    while (row >= begin_[part + 1]) ++part;
+    return {part, static_cast<uint32_t>(row - begin_[part])};
+  }
+
+ private:
+  static constexpr int kBlockBits = 12;
+  std::vector<int64_t> begin_;      // of each part; and the number of rows
+  std::vector<uint32_t> of_block_;  // part of the first row of each block of rows
+};
+
+// All rows of an append. A column of strings that repeat, and every series key column of strings,
+// is dictionary(int32, utf8) with one dictionary of distinct values: sorting and gathering then
+// move codes, and the Parquet writer hashes no string again. Numbers that nothing is ordered or
+// partitioned by stay in the parts that they came in, if those are long: they are moved once, when
+// they are gathered.
 struct Rows {
-  arrow::ArrayVector columns;      // one per field of the schema
+  arrow::ArrayVector columns;      // one per field of the schema; null: it is in `parts`
   std::vector<char> may_hold_nan;  // per column: floats in it, at any depth, among them NaN
   int64_t count = 0;
-  double row_bytes = 0;  // in memory, on average
+  double row_bytes = 0;                        // in memory, on average
+  std::vector<arrow::ArrayVector> parts = {};  // per column; empty where `columns` has it
+  PartMap part_map = {};                       // of all columns in parts
+
+  const std::shared_ptr<arrow::DataType>& type(size_t column) const {
+    return columns[column] != nullptr ? columns[column]->type() : parts[column].front()->type();
+  }
 };
 
 // `batches` come from Aligner::Align for `target`; they are released on the way.

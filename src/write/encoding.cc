@@ -29,6 +29,37 @@ struct FileRows {
   int64_t at(int64_t i) const { return (*order)[begin + i]; }
 };
 
+// Numbers of a column, whole or in parts.
+template <typename T>
+class Cells {
+ public:
+  Cells(const Rows& rows, size_t column) : whole_(rows.columns[column].get()), map_(rows.part_map) {
+    if (whole_ != nullptr) {
+      values_.push_back(whole_->data()->GetValues<T>(1));
+      return;
+    }
+    for (const auto& part : rows.parts[column]) {
+      parts_.push_back(part.get());
+      values_.push_back(part->data()->GetValues<T>(1));
+    }
+  }
+
+  std::optional<T> operator()(int64_t row) const {
+    if (whole_ != nullptr) {
+      return whole_->IsNull(row) ? std::nullopt : std::make_optional(values_[0][row]);
+    }
+    const PartMap::Place place = map_.Find(row);
+    if (parts_[place.part]->IsNull(place.row)) return std::nullopt;
+    return values_[place.part][place.row];
+  }
+
+ private:
+  const arrow::Array* whole_;
+  const PartMap& map_;
+  std::vector<const arrow::Array*> parts_;
+  std::vector<const T*> values_;
+};
+
 // What a sample says about one row group.
 struct Sample {
   double distinct = 0;    // estimated distinct values
@@ -124,8 +155,7 @@ double DeltaBits(const std::vector<int64_t>& values) {
 }
 
 template <typename T>
-Sample SampleIntegers(const arrow::Array& array, const FileRows& rows) {
-  const T* values = array.data()->GetValues<T>(1);
+Sample SampleIntegers(const Cells<T>& cells, const FileRows& rows) {
   Sampler<int64_t> sampler;
   std::vector<int64_t> block;
   double bits = 0, blocks = 0;
@@ -141,9 +171,10 @@ Sample SampleIntegers(const arrow::Array& array, const FileRows& rows) {
         sampler.BeginBlock();
       },
       [&](int64_t row) {
-        if (array.IsNull(row)) return;
-        sampler.Add(values[row], sizeof(T));
-        block.push_back(values[row]);
+        const auto value = cells(row);
+        if (!value) return;
+        sampler.Add(*value, sizeof(T));
+        block.push_back(*value);
       });
   end_block();
   Sample sample = sampler.Finish(complete, rows.group_rows);
@@ -152,13 +183,12 @@ Sample SampleIntegers(const arrow::Array& array, const FileRows& rows) {
 }
 
 template <typename T, typename Bits>
-Sample SampleFloats(const arrow::Array& array, const FileRows& rows) {
-  const T* values = array.data()->GetValues<T>(1);
+Sample SampleFloats(const Cells<T>& cells, const FileRows& rows) {
   Sampler<Bits> sampler;
   const bool complete = VisitSample(
       rows, [&] { sampler.BeginBlock(); },
       [&](int64_t row) {
-        if (array.IsValid(row)) sampler.Add(std::bit_cast<Bits>(values[row]), sizeof(T));
+        if (const auto value = cells(row)) sampler.Add(std::bit_cast<Bits>(*value), sizeof(T));
       });
   return sampler.Finish(complete, rows.group_rows);
 }
@@ -253,42 +283,41 @@ ColumnEncoding ChooseBytes(const Sample& sample, int64_t limit, int64_t group_ro
 }
 
 template <typename T>
-bool HasNan(const arrow::Array& array, const FileRows& rows) {
-  const T* values = array.data()->GetValues<T>(1);
+bool HasNan(const Cells<T>& cells, const FileRows& rows) {
   for (int64_t i = 0; i < rows.count(); ++i) {
-    if (array.IsValid(rows.at(i)) && std::isnan(values[rows.at(i)])) return true;
+    const auto value = cells(rows.at(i));
+    if (value && std::isnan(*value)) return true;
   }
   return false;
 }
 
-ColumnPlan PlanColumn(const arrow::Array& array, bool may_hold_nan, const FileRows& rows,
+template <typename T>
+ColumnPlan PlanIntegers(const Rows& rows, size_t column, const FileRows& file,
+                        const table::Settings& settings) {
+  ColumnPlan plan;
+  plan.encoding =
+      ChooseInteger(SampleIntegers(Cells<T>(rows, column), file), settings, file.group_rows);
+  return plan;
+}
+
+template <typename T, typename Bits>
+ColumnPlan PlanFloats(const Rows& rows, size_t column, const FileRows& file,
                       const table::Settings& settings) {
+  const Cells<T> cells(rows, column);
+  ColumnPlan plan;
+  plan.encoding = ChooseFloat(SampleFloats<T, Bits>(cells, file), settings, file.group_rows);
+  plan.statistics = !(rows.may_hold_nan[column] != 0 && HasNan(cells, file));
+  return plan;
+}
+
+// Columns of other types, which are never in parts.
+ColumnPlan PlanWhole(const arrow::Array& array, bool may_hold_nan, const FileRows& rows,
+                     const table::Settings& settings) {
   using arrow::Type;
   const int64_t limit = settings.dictionary_page_bytes;
   ColumnPlan plan;
   switch (array.type_id()) {
     case Type::BOOL: plan.encoding = ColumnEncoding::kPlain; break;
-    case Type::INT32:
-    case Type::DATE32:
-      plan.encoding =
-          ChooseInteger(SampleIntegers<int32_t>(array, rows), settings, rows.group_rows);
-      break;
-    case Type::INT64:
-    case Type::TIME64:
-    case Type::TIMESTAMP:
-      plan.encoding =
-          ChooseInteger(SampleIntegers<int64_t>(array, rows), settings, rows.group_rows);
-      break;
-    case Type::FLOAT:
-      plan.encoding =
-          ChooseFloat(SampleFloats<float, uint32_t>(array, rows), settings, rows.group_rows);
-      plan.statistics = !(may_hold_nan && HasNan<float>(array, rows));
-      break;
-    case Type::DOUBLE:
-      plan.encoding =
-          ChooseFloat(SampleFloats<double, uint64_t>(array, rows), settings, rows.group_rows);
-      plan.statistics = !(may_hold_nan && HasNan<double>(array, rows));
-      break;
     case Type::DICTIONARY:
       if (const auto chosen = ChosenStrings(settings)) {
         plan.encoding = *chosen;
@@ -312,13 +341,29 @@ ColumnPlan PlanColumn(const arrow::Array& array, bool may_hold_nan, const FileRo
                                   rows.group_rows);
       break;
     case Type::EXTENSION:
-      return PlanColumn(*static_cast<const arrow::ExtensionArray&>(array).storage(), may_hold_nan,
-                        rows, settings);
+      return PlanWhole(*static_cast<const arrow::ExtensionArray&>(array).storage(), may_hold_nan,
+                       rows, settings);
     default:  // nested: dictionaries, as Arrow's writer does by itself
       plan.statistics = !may_hold_nan;
       break;
   }
   return plan;
+}
+
+ColumnPlan PlanColumn(const Rows& rows, size_t column, const FileRows& file,
+                      const table::Settings& settings) {
+  using arrow::Type;
+  switch (rows.type(column)->id()) {
+    case Type::INT32:
+    case Type::DATE32: return PlanIntegers<int32_t>(rows, column, file, settings);
+    case Type::INT64:
+    case Type::TIME64:
+    case Type::TIMESTAMP: return PlanIntegers<int64_t>(rows, column, file, settings);
+    case Type::FLOAT: return PlanFloats<float, uint32_t>(rows, column, file, settings);
+    case Type::DOUBLE: return PlanFloats<double, uint64_t>(rows, column, file, settings);
+    default: break;
+  }
+  return PlanWhole(*rows.columns[column], rows.may_hold_nan[column] != 0, file, settings);
 }
 
 }  // namespace
@@ -336,7 +381,7 @@ std::vector<ColumnPlan> PlanColumns(const iceberg::Schema& schema,
     if (delta) {
       plans.push_back({.encoding = ColumnEncoding::kDelta});
     } else {
-      plans.push_back(PlanColumn(*rows.columns[i], rows.may_hold_nan[i] != 0, file, settings));
+      plans.push_back(PlanColumn(rows, i, file, settings));
     }
     const auto& bloom = settings.bloom_columns;
     plans.back().bloom_filter =

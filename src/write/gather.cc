@@ -1,12 +1,12 @@
 #include "write/gather.h"
 
+#include <algorithm>
 #include <unordered_map>
 #include <utility>
 
 #include <arrow/compute/api.h>
 
 #include "write/combine.h"
-#include "write/convert.h"
 
 namespace timelake::write {
 namespace {
@@ -42,50 +42,156 @@ class FirstUse {
   std::vector<int32_t> used_;
 };
 
-Result<std::shared_ptr<arrow::Array>> CompactDictionary(const arrow::DictionaryArray& array) {
+// Rows of a slice of a column that is whole.
+class WholeRows {
+ public:
+  WholeRows(const arrow::Array& array, const RowSlice& slice)
+      : array_(array), order_(slice.order->data() + slice.begin) {}
+
+  template <typename T>
+  void Values(int64_t count, T* out) const {
+    const T* values = array_.data()->GetValues<T>(1);
+    for (int64_t i = 0; i < count; ++i) out[i] = values[order_[i]];
+  }
+  bool has_nulls() const { return array_.null_count() > 0; }
+  bool IsValid(int64_t i) const { return array_.IsValid(order_[i]); }
+
+ private:
+  const arrow::Array& array_;
+  const uint32_t* order_;
+};
+
+// Rows of a slice of a column in parts.
+class PartRows {
+ public:
+  PartRows(const arrow::ArrayVector& parts, const std::vector<PartMap::Place>& places)
+      : parts_(parts), places_(places) {}
+
+  template <typename T>
+  void Values(int64_t count, T* out) const {
+    std::vector<const T*> values;
+    for (const auto& part : parts_) values.push_back(part->data()->GetValues<T>(1));
+    for (int64_t i = 0; i < count; ++i) {
+      const PartMap::Place place = places_[static_cast<size_t>(i)];
+      out[i] = values[place.part][place.row];
+    }
+  }
+  bool has_nulls() const {
+    return std::any_of(parts_.begin(), parts_.end(),
+                       [](const auto& part) { return part->null_count() > 0; });
+  }
+  bool IsValid(int64_t i) const {
+    const PartMap::Place place = places_[static_cast<size_t>(i)];
+    return parts_[place.part]->IsValid(place.row);
+  }
+
+ private:
+  const arrow::ArrayVector& parts_;
+  const std::vector<PartMap::Place>& places_;
+};
+
+template <typename T, typename Source>
+Result<std::shared_ptr<arrow::Array>> GatherFixed(const Source& source, int64_t count,
+                                                  const std::shared_ptr<arrow::DataType>& type) {
+  TL_ASSIGN_OR_RAISE(std::shared_ptr<arrow::Buffer> values,
+                     arrow::AllocateBuffer(count * static_cast<int64_t>(sizeof(T))));
+  source.Values(count, reinterpret_cast<T*>(values->mutable_data()));
+  std::shared_ptr<arrow::Buffer> validity;
+  if (source.has_nulls()) {
+    TL_ASSIGN_OR_RAISE(validity, arrow::AllocateEmptyBitmap(count));
+    for (int64_t i = 0; i < count; ++i) {
+      if (source.IsValid(i)) arrow::bit_util::SetBit(validity->mutable_data(), i);
+    }
+  }
+  return arrow::MakeArray(arrow::ArrayData::Make(type, count, {validity, values}));
+}
+
+// Null: not a type of 4 or 8 bytes.
+template <typename Source>
+Result<std::shared_ptr<arrow::Array>> GatherNumbers(const Source& source, int64_t count,
+                                                    const std::shared_ptr<arrow::DataType>& type) {
+  switch (arrow::is_primitive(type->id()) ? type->byte_width() : 0) {
+    case sizeof(uint32_t): return GatherFixed<uint32_t>(source, count, type);
+    case sizeof(uint64_t): return GatherFixed<uint64_t>(source, count, type);
+    default: return nullptr;
+  }
+}
+
+// Codes and dictionary of the rows in one pass.
+Result<std::shared_ptr<arrow::Array>> GatherDictionary(const arrow::DictionaryArray& array,
+                                                       const RowSlice& slice) {
   const auto& indices = static_cast<const arrow::Int32Array&>(*array.indices());
-  const int64_t length = indices.length();
+  const int64_t length = slice.end - slice.begin;
   TL_ASSIGN_OR_RAISE(std::shared_ptr<arrow::Buffer> codes,
                      arrow::AllocateBuffer(length * static_cast<int64_t>(sizeof(int32_t))));
   auto* out = reinterpret_cast<int32_t*>(codes->mutable_data());
-  FirstUse first_use(array.dictionary()->length(), length);
+  std::shared_ptr<arrow::Buffer> validity;
   const bool has_nulls = indices.null_count() > 0;
+  if (has_nulls) {
+    TL_ASSIGN_OR_RAISE(validity, arrow::AllocateEmptyBitmap(length));
+  }
+  FirstUse first_use(array.dictionary()->length(), length);
   const int32_t* values = indices.raw_values();
+  const uint32_t* order = slice.order->data() + slice.begin;
   for (int64_t i = 0; i < length; ++i) {
-    out[i] = has_nulls && indices.IsNull(i) ? 0 : first_use.NumberOf(values[i]);
+    if (has_nulls && indices.IsNull(order[i])) {
+      out[i] = 0;
+      continue;
+    }
+    out[i] = first_use.NumberOf(values[order[i]]);
+    if (has_nulls) arrow::bit_util::SetBit(validity->mutable_data(), i);
   }
   const auto& used = first_use.used();
-  const auto positions = std::make_shared<arrow::Int32Array>(
-      static_cast<int64_t>(used.size()), arrow::Buffer::Wrap(used.data(), used.size()));
+  const arrow::Int32Array positions(static_cast<int64_t>(used.size()),
+                                    arrow::Buffer::Wrap(used.data(), used.size()));
   TL_ASSIGN_OR_RAISE(auto dictionary,
-                     arrow::compute::Take(*array.dictionary(), *positions,
+                     arrow::compute::Take(*array.dictionary(), positions,
                                           arrow::compute::TakeOptions::NoBoundsCheck()));
-  TL_ASSIGN_OR_RAISE(auto validity, ValidityOf(indices));
-  auto compact = std::make_shared<arrow::Int32Array>(length, codes, validity);
+  auto compact = std::make_shared<arrow::Int32Array>(length, std::move(codes), std::move(validity));
   return std::make_shared<arrow::DictionaryArray>(array.type(), compact, dictionary);
+}
+
+Result<std::shared_ptr<arrow::Array>> GatherWhole(const std::shared_ptr<arrow::Array>& column,
+                                                  const RowSlice& slice) {
+  const int64_t count = slice.end - slice.begin;
+  if (slice.in_place) return column->Slice(slice.begin, count);
+  TL_ASSIGN_OR_RAISE(auto numbers, GatherNumbers(WholeRows(*column, slice), count, column->type()));
+  if (numbers != nullptr) return numbers;
+  return arrow::compute::Take(*column, *PositionsOf(slice),
+                              arrow::compute::TakeOptions::NoBoundsCheck());
 }
 
 }  // namespace
 
-Result<std::shared_ptr<arrow::Array>> GatherColumn(const std::shared_ptr<arrow::Array>& column,
-                                                   const RowSlice& rows, bool keep_dictionary) {
-  std::shared_ptr<arrow::Array> gathered;
-  if (rows.in_place) {
-    gathered = column->Slice(rows.begin, rows.end - rows.begin);
-  } else {
-    TL_ASSIGN_OR_RAISE(gathered,
-                       arrow::compute::Take(*column, *PositionsOf(rows),
-                                            arrow::compute::TakeOptions::NoBoundsCheck()));
+std::vector<PartMap::Place> PlacesOf(const Rows& rows, const RowSlice& slice) {
+  std::vector<PartMap::Place> places;
+  const bool any = std::any_of(rows.parts.begin(), rows.parts.end(),
+                               [](const auto& parts) { return !parts.empty(); });
+  if (!any) return places;
+  places.reserve(static_cast<size_t>(slice.end - slice.begin));
+  for (int64_t i = slice.begin; i < slice.end; ++i) {
+    places.push_back(rows.part_map.Find((*slice.order)[static_cast<size_t>(i)]));
   }
-  if (gathered->type_id() != arrow::Type::DICTIONARY) return gathered;
-  if (!keep_dictionary) return WithoutDictionary(gathered);
-  return CompactDictionary(static_cast<const arrow::DictionaryArray&>(*gathered));
+  return places;
 }
 
-Result<std::shared_ptr<arrow::Array>> GatherAs(const std::shared_ptr<arrow::Array>& column,
-                                               const RowSlice& rows, bool dictionary) {
-  TL_ASSIGN_OR_RAISE(auto gathered, GatherColumn(column, rows, dictionary));
-  if (!dictionary || gathered->type_id() == arrow::Type::DICTIONARY) return gathered;
+Result<std::shared_ptr<arrow::Array>> Gather(const Rows& rows, size_t column, const RowSlice& slice,
+                                             const std::vector<PartMap::Place>& places,
+                                             bool as_dictionary) {
+  const auto& whole = rows.columns[column];
+  if (whole == nullptr) {
+    const auto& parts = rows.parts[column];
+    // In place and within one part: no copy.
+    if (slice.in_place && slice.begin < slice.end && places.front().part == places.back().part) {
+      return parts[places.front().part]->Slice(places.front().row, slice.end - slice.begin);
+    }
+    return GatherNumbers(PartRows(parts, places), slice.end - slice.begin, rows.type(column));
+  }
+  if (as_dictionary && whole->type_id() == arrow::Type::DICTIONARY) {
+    return GatherDictionary(static_cast<const arrow::DictionaryArray&>(*whole), slice);
+  }
+  TL_ASSIGN_OR_RAISE(auto gathered, GatherWhole(whole, slice));
+  if (!as_dictionary) return WithoutDictionary(gathered);
   TL_ASSIGN_OR_RAISE(arrow::Datum encoded, arrow::compute::DictionaryEncode(gathered));
   return encoded.make_array();
 }

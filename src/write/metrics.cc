@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <numeric>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -44,8 +46,12 @@ Range<T> RangeOf(const arrow::Array& array) {
   const T* values = array.data()->GetValues<T>(1);
   Range<T> range;
   if (array.null_count() == 0 && array.length() > 0) {
-    const auto [min, max] = std::minmax_element(values, values + array.length());
-    return {*min, *max, true};
+    T min = values[0], max = values[0];
+    for (int64_t i = 1; i < array.length(); ++i) {
+      min = values[i] < min ? values[i] : min;
+      max = max < values[i] ? values[i] : max;
+    }
+    return {min, max, true};
   }
   for (int64_t i = 0; i < array.length(); ++i) {
     if (array.IsValid(i)) range.Add(values[i]);
@@ -53,10 +59,36 @@ Range<T> RangeOf(const arrow::Array& array) {
   return range;
 }
 
+// Without nulls, several values at a time: the comparisons of one chain would wait for each other.
+template <typename T>
+Range<T> FloatRangeOf(const T* values, int64_t count, int64_t* nans) {
+  constexpr int kLanes = 8;
+  constexpr T kInfinity = std::numeric_limits<T>::infinity();
+  T min[kLanes], max[kLanes];
+  int64_t missing[kLanes] = {};
+  std::fill(min, min + kLanes, kInfinity);
+  std::fill(max, max + kLanes, -kInfinity);
+  const auto look = [&](int lane, T value) {
+    min[lane] = value < min[lane] ? value : min[lane];
+    max[lane] = max[lane] < value ? value : max[lane];
+    missing[lane] += value != value;
+  };
+  int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) {
+    for (int lane = 0; lane < kLanes; ++lane) look(lane, values[i + lane]);
+  }
+  for (; i < count; ++i) look(0, values[i]);
+  const int64_t found = std::accumulate(missing, missing + kLanes, int64_t{0});
+  *nans += found;
+  return {*std::min_element(min, min + kLanes), *std::max_element(max, max + kLanes),
+          found < count};
+}
+
 // NaN-free; counts NaN.
 template <typename T>
 Range<T> FloatRangeOf(const arrow::Array& array, int64_t* nans) {
   const T* values = array.data()->GetValues<T>(1);
+  if (array.null_count() == 0) return FloatRangeOf(values, array.length(), nans);
   Range<T> range;
   for (int64_t i = 0; i < array.length(); ++i) {
     if (array.IsNull(i)) continue;

@@ -17,11 +17,8 @@ constexpr int64_t kHeldRows = 1 << 18;
 Result<std::shared_ptr<arrow::RecordBatch>> TakeRows(const Target& target, const Rows& rows,
                                                      const std::vector<uint32_t>& positions) {
   const int64_t count = static_cast<int64_t>(positions.size());
-  arrow::ArrayVector columns;
-  for (const auto& column : rows.columns) {
-    TL_ASSIGN_OR_RAISE(columns.emplace_back(),
-                       GatherColumn(column, {&positions, 0, count, false}, false));
-  }
+  TL_ASSIGN_OR_RAISE(auto columns,
+                     GatherAll(rows, {&positions, 0, count, false}, [](size_t) { return false; }));
   return arrow::RecordBatch::Make(iceberg::ToArrow(target.schema), count, std::move(columns));
 }
 

@@ -158,8 +158,12 @@ Result<std::unique_ptr<DataFileWriter>> DataFileWriter::Open(
 }
 
 Status DataFileWriter::Write(const arrow::RecordBatch& batch) {
+  for (int i = 0; i < batch.num_columns(); ++i) Count(i, *batch.column(i));
+  return WriteCounted(batch);
+}
+
+Status DataFileWriter::WriteCounted(const arrow::RecordBatch& batch) {
   if (batch.num_rows() == 0) return Status::OK();
-  for (int i = 0; i < batch.num_columns(); ++i) metrics_[i].Add(*batch.column(i));
   BEGIN_PARQUET_CATCH_EXCEPTIONS
   if (rows_ == 0 || std::exchange(group_ended_, false)) {
     TL_RETURN_NOT_OK(writer_->NewBufferedRowGroup());

@@ -54,6 +54,11 @@ class DataFileWriter {
   // Appends rows to the current row group, which ends after `row_group_rows` rows or EndRowGroup.
   // All batches of a row group share each column's dictionary, else that column turns to PLAIN.
   Status Write(const arrow::RecordBatch& batch);
+
+  // The same in two steps: Count each column once, on several threads if need be (in whole or in
+  // pieces, before or after its rows are written), and write the rows.
+  void Count(int column, const arrow::Array& array) { metrics_[column].Add(array); }
+  Status WriteCounted(const arrow::RecordBatch& batch);
   void EndRowGroup() { group_ended_ = true; }
 
   // Size of the row groups that have left for the sink, i.e. all but the last.

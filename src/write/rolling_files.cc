@@ -15,6 +15,8 @@ namespace {
 constexpr int64_t kLeastGroupRows = 8192;
 // Where memory is short.
 constexpr int64_t kLeastBoundedRows = 256;
+// Gathered at once: half a megabyte of a column of doubles, and a multiple of the usual page.
+constexpr int64_t kBatchRows = 60'000;
 // Share of their size in memory that columns take in a file, until a row group tells.
 constexpr double kAssumedRatio = 0.25;
 
@@ -112,18 +114,43 @@ Status RollingFiles::Begin(FileFormat format) {
   return Status::OK();
 }
 
-Status RollingFiles::WriteGroup(const Rows& rows, const RowSlice& slice) {
-  const auto& columns = rows.columns;
-  arrow::ArrayVector gathered(columns.size());
+// `strings`: the row group's columns that are dictionaries, from `offset` on.
+Status RollingFiles::WriteBatch(const Rows& rows, const RowSlice& slice,
+                                const arrow::ArrayVector& strings, int64_t offset) {
+  const int64_t count = slice.end - slice.begin;
+  const std::vector<PartMap::Place> places = PlacesOf(rows, slice);
+  arrow::ArrayVector columns(rows.columns.size());
   TL_RETURN_NOT_OK(
       ParallelFor(static_cast<int>(columns.size()), workers_.threads, [&](int i) -> Status {
-        // Rows that came later may have it dense.
-        TL_ASSIGN_OR_RAISE(gathered[i],
-                           GatherAs(columns[i], slice, open_.format.columns[i].arrow_dictionary));
+        auto& column = columns[i];
+        if (strings[i] != nullptr) {
+          column = strings[i]->Slice(offset, count);
+        } else {
+          TL_ASSIGN_OR_RAISE(column, Gather(rows, i, slice, places, false));
+          open_.writer->Count(i, *column);
+        }
         return Status::OK();
       }));
-  TL_RETURN_NOT_OK(open_.writer->Write(*arrow::RecordBatch::Make(
-      SchemaOf(open_.format), slice.end - slice.begin, std::move(gathered))));
+  return open_.writer->WriteCounted(
+      *arrow::RecordBatch::Make(SchemaOf(open_.format), count, std::move(columns)));
+}
+
+// Numbers are gathered and encoded in portions that stay in the processor's cache.
+Status RollingFiles::WriteGroup(const Rows& rows, const RowSlice& slice) {
+  // All batches of a row group must share a dictionary, so these come first.
+  arrow::ArrayVector strings(rows.columns.size());
+  TL_RETURN_NOT_OK(
+      ParallelFor(static_cast<int>(strings.size()), workers_.threads, [&](int i) -> Status {
+        if (!open_.format.columns[i].arrow_dictionary) return Status::OK();
+        TL_ASSIGN_OR_RAISE(strings[i], Gather(rows, i, slice, {}, true));
+        open_.writer->Count(i, *strings[i]);
+        return Status::OK();
+      }));
+  for (int64_t begin = slice.begin; begin < slice.end; begin += kBatchRows) {
+    const RowSlice batch{slice.order, begin, std::min(slice.end, begin + kBatchRows),
+                         slice.in_place};
+    TL_RETURN_NOT_OK(WriteBatch(rows, batch, strings, begin - slice.begin));
+  }
   open_.writer->EndRowGroup();
   // Writing this row group has sent the one before to the sink.
   TL_ASSIGN_OR_RAISE(const int64_t flushed, open_.writer->FlushedBytes());

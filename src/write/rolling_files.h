@@ -76,6 +76,8 @@ class RollingFiles {
                               int64_t end, int64_t group_rows) const;
   Status Begin(FileFormat format);
   Status WriteGroup(const Rows& rows, const RowSlice& slice);
+  Status WriteBatch(const Rows& rows, const RowSlice& slice, const arrow::ArrayVector& strings,
+                    int64_t offset);
 
   const FilePlan* plan_ = nullptr;
   std::vector<iceberg::Value> partition_;

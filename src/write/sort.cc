@@ -44,26 +44,30 @@ Result<Ranks> RankSeries(const Target& target, const Rows& rows) {
   return series;
 }
 
-// Ends of the runs of one series in `order`.
+// Ends of the runs of one rank in `order`.
 template <typename Fn>
-void ForEachSeries(const std::vector<uint32_t>& order, const Ranks& series, Fn&& visit) {
+void ForEachRun(const std::vector<uint32_t>& order, const Ranks& ranks, Fn&& visit) {
   size_t begin = 0;
   while (begin < order.size()) {
-    const uint32_t rank = series.of_row[order[begin]];
+    const uint32_t rank = ranks.of_row[order[begin]];
     size_t end = begin + 1;
-    while (end < order.size() && series.of_row[order[end]] == rank) ++end;
+    while (end < order.size() && ranks.of_row[order[end]] == rank) ++end;
     visit(begin, end);
     begin = end;
   }
 }
 
-void SortByTime(const Ranks& series, const Times& times, std::vector<uint32_t>* order) {
+// Sorts rows [begin, end) of one series by time if need be; true if no two have the same time.
+bool SortByTime(const Times& times, std::vector<uint32_t>* order, size_t begin, size_t end) {
+  const auto first = order->begin() + static_cast<ptrdiff_t>(begin);
+  const auto last = order->begin() + static_cast<ptrdiff_t>(end);
+  const auto ends_growth = [&](uint32_t a, uint32_t b) { return times.time[a] >= times.time[b]; };
+  // One look at each row of a series that grows, as most do.
+  if (std::adjacent_find(first, last, ends_growth) == last) return true;
   const auto less = [&](uint32_t a, uint32_t b) { return times.Less(a, b); };
-  ForEachSeries(*order, series, [&](size_t begin, size_t end) {
-    const auto first = order->begin() + static_cast<ptrdiff_t>(begin);
-    const auto last = order->begin() + static_cast<ptrdiff_t>(end);
-    if (!std::is_sorted(first, last, less)) std::stable_sort(first, last, less);
-  });
+  if (!std::is_sorted(first, last, less)) std::stable_sort(first, last, less);
+  const auto same = [&](uint32_t a, uint32_t b) { return times.time[a] == times.time[b]; };
+  return std::adjacent_find(first, last, same) == last;
 }
 
 // Keeps the last row of each (series, time); returns how many went.
@@ -104,11 +108,19 @@ Result<std::vector<uint32_t>> OrderSeries(const Target& target, const Rows& rows
   const Times times = TimesOf(target, rows);
   std::vector<uint32_t> order(rows.count);
   std::iota(order.begin(), order.end(), 0);
-  order = CountingSort(order, series);
-  SortByTime(series, times, &order);
-  if (target.contract.dedup) arrangement->duplicates = DropReplaced(series, times, &order);
-  ForEachSeries(order, series,
-                [&](size_t, size_t end) { arrangement->newest.push_back(order[end - 1]); });
+  std::vector<uint32_t> ends;
+  order = CountingSort(std::move(order), series, &ends);
+  // The ends of the runs are known from the counts: of_row of rows in another order is slow to
+  // read.
+  bool distinct = true;
+  for (size_t i = 0; i + 1 < ends.size(); ++i) {
+    if (ends[i] == ends[i + 1]) continue;
+    distinct = SortByTime(times, &order, ends[i], ends[i + 1]) && distinct;
+    arrangement->newest.push_back(order[ends[i + 1] - 1]);
+  }
+  if (target.contract.dedup && !distinct) {
+    arrangement->duplicates = DropReplaced(series, times, &order);
+  }
   arrangement->sorted = IsContractOrder(target);
   return order;
 }
@@ -141,7 +153,7 @@ Result<std::vector<uint32_t>> OrderDeclared(const Target& target, const Rows& ro
     ranks = CombineRanks(std::move(ranks), column);
   }
   arrangement->sorted = true;
-  return CountingSort(order, ranks);
+  return CountingSort(std::move(order), ranks);
 }
 
 }  // namespace
@@ -159,13 +171,14 @@ std::vector<OrderColumn> OrderColumns(const Target& target) {
   return order;
 }
 
-std::vector<uint32_t> CountingSort(const std::vector<uint32_t>& order, const Ranks& ranks) {
-  if (ranks.count <= 1) return order;
-  const auto less = [&](uint32_t a, uint32_t b) { return ranks.of_row[a] < ranks.of_row[b]; };
-  if (std::is_sorted(order.begin(), order.end(), less)) return order;
+std::vector<uint32_t> CountingSort(std::vector<uint32_t> order, const Ranks& ranks,
+                                   std::vector<uint32_t>* ends) {
   std::vector<uint32_t> next(ranks.count + size_t{1}, 0);
   for (uint32_t row : order) ++next[ranks.of_row[row] + size_t{1}];
   std::partial_sum(next.begin(), next.end(), next.begin());
+  if (ends != nullptr) *ends = next;
+  const auto less = [&](uint32_t a, uint32_t b) { return ranks.of_row[a] < ranks.of_row[b]; };
+  if (std::is_sorted(order.begin(), order.end(), less)) return order;
   std::vector<uint32_t> sorted(order.size());
   for (uint32_t row : order) sorted[next[ranks.of_row[row]]++] = row;
   return sorted;
@@ -180,12 +193,18 @@ Result<Arrangement> ArrangeRows(const Target& target, const Rows& rows) {
   }
   // Partitions last: whatever the spec is, replaced rows are found beside their successors before.
   TL_ASSIGN_OR_RAISE(Partitions partitions, SplitRows(target, rows));
-  arrangement.order = CountingSort(arrangement.order, partitions.ranks);
+  if (partitions.values.size() == 1) {
+    arrangement.partitions.push_back(
+        {partitions.values.front(), 0, static_cast<int64_t>(arrangement.order.size())});
+  } else {
+    arrangement.order = CountingSort(std::move(arrangement.order), partitions.ranks);
+    ForEachRun(arrangement.order, partitions.ranks, [&](size_t begin, size_t end) {
+      const uint32_t rank = partitions.ranks.of_row[arrangement.order[begin]];
+      arrangement.partitions.push_back(
+          {partitions.values[rank], static_cast<int64_t>(begin), static_cast<int64_t>(end)});
+    });
+  }
   const std::vector<uint32_t>& order = arrangement.order;
-  ForEachSeries(order, partitions.ranks, [&](size_t begin, size_t end) {
-    arrangement.partitions.push_back({partitions.values[partitions.ranks.of_row[order[begin]]],
-                                      static_cast<int64_t>(begin), static_cast<int64_t>(end)});
-  });
   arrangement.in_place = static_cast<int64_t>(order.size()) == rows.count &&
                          std::is_sorted(order.begin(), order.end());
   return arrangement;

@@ -36,7 +36,9 @@ std::vector<OrderColumn> OrderColumns(const Target& target);
 // where a series is not in the order of time already.
 Result<Arrangement> ArrangeRows(const Target& target, const Rows& rows);
 
-// Stable: rows of `order` by their rank, equal ranks as they are.
-std::vector<uint32_t> CountingSort(const std::vector<uint32_t>& order, const Ranks& ranks);
+// Stable: rows of `order` by their rank, equal ranks as they are. Rank r has the places from
+// (*ends)[r] to (*ends)[r + 1].
+std::vector<uint32_t> CountingSort(std::vector<uint32_t> order, const Ranks& ranks,
+                                   std::vector<uint32_t>* ends = nullptr);
 
 }  // namespace timelake::write

@@ -48,9 +48,24 @@ FieldSplit RankNumbered(std::vector<uint32_t> number_of, const std::vector<Value
   return split;
 }
 
+int64_t OrdinalOf(TransformKind kind, int64_t micros) {
+  switch (kind) {
+    case TransformKind::kHour: return HoursFromMicros(micros);
+    case TransformKind::kDay: return DaysFromMicros(micros);
+    case TransformKind::kMonth: return MonthsFromMicros(micros);
+    default: return YearsFromMicros(micros);
+  }
+}
+
 // Chunk transforms of timestamps without a value object per row. Neighbours are mostly of one day.
 Result<FieldSplit> SplitByTime(const iceberg::Transform& transform, const arrow::Array& array) {
   const int64_t* micros = array.data()->GetValues<int64_t>(1);
+  const auto [least, most] = std::minmax_element(micros, micros + array.length());
+  const int64_t only = OrdinalOf(transform.kind, *least);
+  if (only == OrdinalOf(transform.kind, *most) && std::in_range<int32_t>(only)) {
+    const auto rows = static_cast<size_t>(array.length());
+    return FieldSplit{{std::vector<uint32_t>(rows, 0), 1}, {static_cast<int32_t>(only)}};
+  }
   std::vector<int64_t> ordinals(static_cast<size_t>(array.length()));
   int64_t last_day = std::numeric_limits<int64_t>::max();
   int64_t last = 0;
@@ -62,9 +77,7 @@ Result<FieldSplit> SplitByTime(const iceberg::Transform& transform, const arrow:
     const int64_t day = DaysFromMicros(micros[i]);
     if (day != last_day) {
       last_day = day;
-      last = transform.kind == TransformKind::kDay     ? day
-             : transform.kind == TransformKind::kMonth ? MonthsFromMicros(micros[i])
-                                                       : YearsFromMicros(micros[i]);
+      last = OrdinalOf(transform.kind, micros[i]);
     }
     ordinals[i] = last;
   }
@@ -152,6 +165,11 @@ Result<Partitions> SplitRows(const Target& target, const Rows& rows) {
   for (const iceberg::PartitionField& field : target.spec.fields) {
     TL_ASSIGN_OR_RAISE(fields.emplace_back(), SplitByField(target, rows, field));
     partitions.ranks = CombineRanks(std::move(partitions.ranks), fields.back().ranks);
+  }
+  if (partitions.ranks.count == 1) {
+    auto& values = partitions.values.emplace_back();
+    for (const FieldSplit& field : fields) values.push_back(field.values.front());
+    return partitions;
   }
   Densify(&partitions.ranks);
   partitions.values.resize(partitions.ranks.count);

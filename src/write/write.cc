@@ -100,7 +100,9 @@ Status Appender::Take(Aligner* aligner, const std::shared_ptr<arrow::RecordBatch
 }
 
 Status Appender::ReadAll(arrow::RecordBatchReader* reader) {
-  TL_ASSIGN_OR_RAISE(Aligner aligner, Aligner::Make(target_, *reader->schema(), options_));
+  WriteOptions options = options_;
+  options.threads = ThreadsFor(options_, kFewRows);
+  TL_ASSIGN_OR_RAISE(Aligner aligner, Aligner::Make(target_, *reader->schema(), options));
   while (true) {
     TL_RETURN_NOT_OK(CheckCancelled(target_, options_));
     std::shared_ptr<arrow::RecordBatch> batch;

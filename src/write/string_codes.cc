@@ -1,0 +1,104 @@
+#include "write/string_codes.h"
+
+#include <algorithm>
+#include <cstring>
+#include <functional>
+#include <limits>
+#include <utility>
+
+namespace timelake::write {
+namespace {
+
+template <typename Word>
+bool SameEnds(const char* a, const char* b, size_t length) {
+  Word x, y, z, w;
+  std::memcpy(&x, a, sizeof(Word));
+  std::memcpy(&y, b, sizeof(Word));
+  std::memcpy(&z, a + length - sizeof(Word), sizeof(Word));
+  std::memcpy(&w, b + length - sizeof(Word), sizeof(Word));
+  return ((x ^ y) | (z ^ w)) == 0;
+}
+
+// Short strings are most: a call of memcmp costs more than comparing them.
+bool Same(std::string_view a, std::string_view b) {
+  const size_t length = a.size();
+  if (length != b.size()) return false;
+  if (length > 16) return std::memcmp(a.data(), b.data(), length) == 0;
+  if (length >= 8) return SameEnds<uint64_t>(a.data(), b.data(), length);
+  if (length >= 4) return SameEnds<uint32_t>(a.data(), b.data(), length);
+  for (size_t i = 0; i < length; ++i) {
+    if (a[i] != b[i]) return false;
+  }
+  return true;
+}
+
+uint32_t HashOf(std::string_view text) {
+  const uint64_t hash = std::hash<std::string_view>()(text);
+  return static_cast<uint32_t>(hash ^ (hash >> 32));
+}
+
+}  // namespace
+
+StringCodes::StringCodes() : slots_(256, -1) {}
+
+void StringCodes::Grow() {
+  std::vector<int32_t> slots(4 * slots_.size(), -1);
+  const size_t mask = slots.size() - 1;
+  for (size_t code = 0; code < hashes_.size(); ++code) {
+    size_t i = hashes_[code] & mask;
+    while (slots[i] >= 0) i = (i + 1) & mask;
+    slots[i] = static_cast<int32_t>(code);
+  }
+  slots_ = std::move(slots);
+}
+
+int32_t StringCodes::Find(std::string_view text) {
+  const uint32_t hash = HashOf(text);
+  const size_t mask = slots_.size() - 1;
+  size_t i = hash & mask;
+  for (; slots_[i] >= 0; i = (i + 1) & mask) {
+    const int32_t code = slots_[i];
+    if (hashes_[static_cast<size_t>(code)] == hash && Same(TextOf(code), text)) return code;
+  }
+  const auto code = static_cast<int32_t>(hashes_.size());
+  slots_[i] = code;
+  hashes_.push_back(hash);
+  bytes_.insert(bytes_.end(), text.begin(), text.end());
+  ends_.push_back(static_cast<int64_t>(bytes_.size()));
+  follower_.push_back(code);
+  if (2 * hashes_.size() > slots_.size()) Grow();
+  return code;
+}
+
+int32_t StringCodes::CodeOf(std::string_view text) {
+  if (!follower_.empty()) {
+    int32_t& expected = follower_[static_cast<size_t>(last_)];
+    if (Same(TextOf(expected), text)) return last_ = expected;
+  }
+  const int32_t code = Find(text);
+  follower_[static_cast<size_t>(last_)] = code;
+  return last_ = code;
+}
+
+void StringCodes::Encode(const arrow::StringArray& strings, int32_t* out) {
+  const bool has_nulls = strings.null_count() > 0;
+  for (int64_t i = 0; i < strings.length(); ++i) {
+    out[i] = has_nulls && strings.IsNull(i) ? 0 : CodeOf(strings.GetView(i));
+  }
+}
+
+Result<std::shared_ptr<arrow::Array>> StringCodes::Finish() {
+  if (bytes_.size() > static_cast<size_t>(std::numeric_limits<int32_t>::max())) {
+    return InvalidArgument("the distinct strings are more than 2 GiB");
+  }
+  const auto count = static_cast<int64_t>(hashes_.size());
+  TL_ASSIGN_OR_RAISE(std::shared_ptr<arrow::Buffer> offsets,
+                     arrow::AllocateBuffer((count + 1) * static_cast<int64_t>(sizeof(int32_t))));
+  std::copy(ends_.begin(), ends_.end(), reinterpret_cast<int32_t*>(offsets->mutable_data()));
+  TL_ASSIGN_OR_RAISE(std::shared_ptr<arrow::Buffer> bytes,
+                     arrow::AllocateBuffer(static_cast<int64_t>(bytes_.size())));
+  std::copy(bytes_.begin(), bytes_.end(), reinterpret_cast<char*>(bytes->mutable_data()));
+  return std::make_shared<arrow::StringArray>(count, std::move(offsets), std::move(bytes));
+}
+
+}  // namespace timelake::write
