@@ -115,7 +115,7 @@ Result<std::shared_ptr<arrow::RecordBatch>> Aligner::Align(const arrow::RecordBa
   arrow::ArrayVector columns(source_.size());
   std::vector<Status> outcomes(source_.size());
   const int threads = rows < kFewRows ? 1 : options_.threads;
-  TL_RETURN_NOT_OK(ParallelFor(static_cast<int>(source_.size()), threads, [&](int i) {
+  TL_RETURN_NOT_OK(ParallelColumns(static_cast<int>(source_.size()), threads, [&](int i) {
     const iceberg::Field& field = target_->schema.fields[i];
     auto column = AlignColumn(batch, i);
     outcomes[i] = column.ok() ? CheckColumn(field, **column) : column.status();

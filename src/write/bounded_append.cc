@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <utility>
 
+#include <arrow/util/thread_pool.h>
+
 #include "iceberg/arrow_schema.h"
 #include "write/gather.h"
+#include "write/parallel.h"
 #include "write/read_back.h"
 
 namespace timelake::write {
@@ -91,6 +94,10 @@ BoundedAppend::~BoundedAppend() {
   }
 }
 
+Workers BoundedAppend::AllWorkers() const {
+  return threads_ > 1 ? Workers{threads_, SharedPool()} : Workers{};
+}
+
 Status BoundedAppend::CheckCancelled() const {
   if (!options_->cancelled || !options_->cancelled()) return Status::OK();
   return MakeError(ErrorKind::kCancelled, target_->table_name + ": append cancelled");
@@ -102,9 +109,6 @@ Status BoundedAppend::Prepare(bool sorted) {
   plan_.cancelled = options_->cancelled;
   plan_.group_bytes = memory_.group;
   plan_.even_groups = true;
-  if (threads_ > 1) {
-    TL_ASSIGN_OR_RAISE(pool_, arrow::internal::ThreadPool::Make(threads_));
-  }
   return Status::OK();
 }
 
@@ -156,7 +160,7 @@ Status BoundedAppend::AddToOpen(Lane* lane, const Rows& rows, const Arrangement&
   if (!lane->open) {
     TL_ASSIGN_OR_RAISE(auto files,
                        RollingFiles::Make(&plan_, lane->partition, env_->random->Next64(),
-                                          {threads_, pool_.get()}, &lane->files));
+                                          AllWorkers(), &lane->files));
     lane->open = std::make_unique<RollingFiles>(std::move(files));
   }
   open_lane_ = lane;
@@ -308,7 +312,7 @@ Status BoundedAppend::Merge(Lane* lane) {
     RunMerger merger(target_, std::move(readers), memory_.merge, threads_);
     TL_ASSIGN_OR_RAISE(auto files,
                        RollingFiles::Make(&plan_, lane->partition, env_->random->Next64(),
-                                          {threads_, pool_.get()}, &lane->files));
+                                          AllWorkers(), &lane->files));
     while (true) {
       TL_ASSIGN_OR_RAISE(const auto chunk, merger.Next());
       if (!chunk) break;

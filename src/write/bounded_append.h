@@ -7,8 +7,6 @@
 #include <string>
 #include <vector>
 
-#include <arrow/util/thread_pool.h>
-
 #include "write/held_rows.h"
 #include "write/newest.h"
 #include "write/partition_files.h"
@@ -56,6 +54,7 @@ class BoundedAppend {
   using Readers = std::vector<std::shared_ptr<arrow::RecordBatchReader>>;
 
   Status CheckCancelled() const;
+  Workers AllWorkers() const;
   Status Prepare(bool sorted);
   Lane* LaneOf(const std::vector<iceberg::Value>& partition);
   Result<bool> Follows(const Lane& lane, const Rows& rows, uint32_t row) const;
@@ -83,7 +82,6 @@ class BoundedAppend {
   std::vector<OrderColumn> distinct_;
   FilePlan plan_;
   bool prepared_ = false;
-  std::shared_ptr<arrow::internal::ThreadPool> pool_;
   std::unique_ptr<SpillFile> spill_;  // of the first run on
   std::map<std::vector<iceberg::Value>, std::unique_ptr<Lane>, ByValue> lanes_;
   Lane* open_lane_ = nullptr;  // the one whose file goes on with the next part

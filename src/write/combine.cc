@@ -202,7 +202,7 @@ Result<Rows> Combine(const Target& target, std::vector<std::shared_ptr<arrow::Re
   rows.parts.resize(fields.size());
   rows.may_hold_nan.resize(fields.size());
   std::vector<int64_t> bytes(fields.size());
-  TL_RETURN_NOT_OK(ParallelFor(static_cast<int>(fields.size()), threads, [&](int i) -> Status {
+  TL_RETURN_NOT_OK(ParallelColumns(static_cast<int>(fields.size()), threads, [&](int i) -> Status {
     const auto& keys = target.contract.key_ids;
     const bool is_key = std::find(keys.begin(), keys.end(), fields[i].id) != keys.end();
     if (in_parts && MayStayInParts(target, fields[i])) {

@@ -6,17 +6,16 @@
 #include <cstring>
 #include <optional>
 #include <string_view>
-#include <unordered_map>
 
 #include <arrow/extension_type.h>
+
+#include "write/sampler.h"
 
 namespace timelake::write {
 namespace {
 
 using iceberg::TypeId;
 
-constexpr int64_t kBlocks = 64;
-constexpr int64_t kBlockRows = 64;
 constexpr int64_t kMiniBlock = 32;  // of DELTA_BINARY_PACKED: one bit width for so many values
 
 // The rows of a file that is about to be written.
@@ -60,66 +59,6 @@ class Cells {
   std::vector<const T*> values_;
 };
 
-// What a sample says about one row group.
-struct Sample {
-  double distinct = 0;    // estimated distinct values
-  double bytes = 0;       // ... and their size
-  double changes = 0;     // share of values that differ from the one before
-  double delta_bits = 0;  // per value
-};
-
-// Values of neighbouring rows come in blocks: a value that was seen in one block only stands for
-// many unseen ones (the estimator of unseen species by Chao, with blocks as sampling units).
-template <typename Key>
-class Sampler {
- public:
-  void BeginBlock() {
-    ++block_;
-    last_ = nullptr;
-  }
-
-  void Add(const Key& key, size_t bytes) {
-    ++values_;
-    auto [seen, added] = seen_.try_emplace(key, Seen{block_, 1});
-    if (added) {
-      bytes_ += static_cast<double>(bytes);
-    } else if (seen->second.last_block != block_) {
-      seen->second.last_block = block_;
-      ++seen->second.blocks;
-    }
-    if (last_ == nullptr || *last_ != key) ++changes_;
-    last_ = &seen->first;
-  }
-
-  Sample Finish(bool complete, int64_t group_rows) const {
-    Sample sample;
-    if (values_ == 0) return sample;
-    const double found = static_cast<double>(seen_.size());
-    double once = 0, twice = 0;
-    for (const auto& [key, seen] : seen_) {
-      once += seen.blocks == 1;
-      twice += seen.blocks == 2;
-    }
-    const double unseen = complete ? 0 : once * std::max(0.0, once - 1) / (2 * (twice + 1));
-    sample.distinct = std::min(found + unseen, static_cast<double>(group_rows));
-    sample.bytes = sample.distinct * bytes_ / found;
-    sample.changes = changes_ / static_cast<double>(values_);
-    return sample;
-  }
-
- private:
-  struct Seen {
-    int64_t last_block;
-    int blocks;
-  };
-  std::unordered_map<Key, Seen> seen_;
-  const Key* last_ = nullptr;  // nodes of the map stay where they are
-  int64_t block_ = 0;
-  int64_t values_ = 0;
-  double bytes_ = 0;
-  double changes_ = 0;
-};
-
 // Calls `begin_block()` and `visit(row)` for the sampled rows; true if that was every row.
 template <typename Begin, typename Visit>
 bool VisitSample(const FileRows& rows, Begin&& begin_block, Visit&& visit) {
@@ -156,7 +95,7 @@ double DeltaBits(const std::vector<int64_t>& values) {
 
 template <typename T>
 Sample SampleIntegers(const Cells<T>& cells, const FileRows& rows) {
-  Sampler<int64_t> sampler;
+  Sampler<uint64_t> sampler;
   std::vector<int64_t> block;
   double bits = 0, blocks = 0;
   const auto end_block = [&] {
@@ -173,7 +112,7 @@ Sample SampleIntegers(const Cells<T>& cells, const FileRows& rows) {
       [&](int64_t row) {
         const auto value = cells(row);
         if (!value) return;
-        sampler.Add(*value, sizeof(T));
+        sampler.Add(static_cast<uint64_t>(*value), sizeof(T));
         block.push_back(*value);
       });
   end_block();
@@ -184,7 +123,7 @@ Sample SampleIntegers(const Cells<T>& cells, const FileRows& rows) {
 
 template <typename T, typename Bits>
 Sample SampleFloats(const Cells<T>& cells, const FileRows& rows) {
-  Sampler<Bits> sampler;
+  Sampler<uint64_t> sampler;
   const bool complete = VisitSample(
       rows, [&] { sampler.BeginBlock(); },
       [&](int64_t row) {

@@ -2,13 +2,28 @@
 
 #include <algorithm>
 #include <atomic>
+#include <functional>
 #include <mutex>
 #include <thread>
 #include <vector>
 
 #include "base/error.h"
 
+namespace arrow::internal {
+class ThreadPool;
+}
+
 namespace timelake::write {
+
+// Threads of the machine.
+int MachineThreads();
+
+// The pool of all appends of the process, of as many threads as the machine has. Only for work that
+// waits for nothing. Arrow's pools survive a fork.
+arrow::internal::ThreadPool* SharedPool();
+
+// ParallelFor for work that waits for nothing: helpers come from the shared pool.
+Status ParallelColumns(int count, int threads, const std::function<Status(int)>& task);
 
 // Runs `task(0) .. task(count - 1)`, each returning a Status, on up to `threads` threads, the
 // caller's among them. After an error no further task is started; the first error is returned.

@@ -111,7 +111,7 @@ Result<std::shared_ptr<parquet::WriterProperties>> Properties(const FileFormat& 
   builder.created_by(std::string("timelake ") + kVersion)
       ->compression(codec)
       ->max_row_group_length(settings.row_group_rows)
-      ->max_rows_per_page(settings.data_page_rows)
+      ->max_rows_per_page(format.page_rows > 0 ? format.page_rows : settings.data_page_rows)
       ->dictionary_pagesize_limit(settings.dictionary_page_bytes)
       ->enable_write_page_index()
       ->enable_store_decimal_as_integer();

@@ -35,6 +35,7 @@ struct FileFormat {
   std::vector<ColumnPlan> columns;          // one per field
   std::vector<SortedBy> sorting;            // empty: not sorted
   table::Settings settings;
+  int64_t page_rows = 0;  // at most; 0: as the settings say
   // Encodes the columns of a batch at once; null: one after the other. Writers on several threads
   // may share it, but none may be driven from one of its own threads.
   arrow::internal::Executor* executor = nullptr;

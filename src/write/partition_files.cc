@@ -1,6 +1,5 @@
 #include "write/partition_files.h"
 
-#include <memory>
 #include <utility>
 
 #include <arrow/util/thread_pool.h>
@@ -12,13 +11,9 @@ namespace timelake::write {
 Status WritePartitions(const FilePlan& plan, const Rows& rows, const Arrangement& arrangement,
                        const std::vector<PartitionJob>& jobs, int threads, int at_once) {
   const int count = static_cast<int>(jobs.size());
-  // Threads of our own that wait for a pool of our own cannot block each other.
-  std::shared_ptr<arrow::internal::ThreadPool> pool;
+  // Threads of our own may wait for the pool, whose threads wait for nothing.
   Workers workers;
-  if (count < threads) {
-    TL_ASSIGN_OR_RAISE(pool, arrow::internal::ThreadPool::Make(threads));
-    workers = {threads, pool.get()};
-  }
+  if (count < threads) workers = {threads, SharedPool()};
   return ParallelFor(count, at_once, [&](int i) -> Status {
     const PartitionJob& job = jobs[static_cast<size_t>(i)];
     TL_ASSIGN_OR_RAISE(auto files,

@@ -102,6 +102,11 @@ Result<FileFormat> RollingFiles::FormatOf(const Rows& rows, const std::vector<ui
   format.sorting = plan_->sorting;
   format.settings = target.settings;
   format.executor = workers_.executor;
+  // Pages of one length: the last one is then finished on the threads, not when the file is closed.
+  const int64_t rows_of_group = std::min(group_rows, end - begin);
+  const int64_t pages =
+      (rows_of_group + target.settings.data_page_rows - 1) / target.settings.data_page_rows;
+  format.page_rows = (rows_of_group + pages - 1) / pages;
   return format;
 }
 
@@ -121,7 +126,7 @@ Status RollingFiles::WriteBatch(const Rows& rows, const RowSlice& slice,
   const std::vector<PartMap::Place> places = PlacesOf(rows, slice);
   arrow::ArrayVector columns(rows.columns.size());
   TL_RETURN_NOT_OK(
-      ParallelFor(static_cast<int>(columns.size()), workers_.threads, [&](int i) -> Status {
+      ParallelColumns(static_cast<int>(columns.size()), workers_.threads, [&](int i) -> Status {
         auto& column = columns[i];
         if (strings[i] != nullptr) {
           column = strings[i]->Slice(offset, count);
@@ -140,7 +145,7 @@ Status RollingFiles::WriteGroup(const Rows& rows, const RowSlice& slice) {
   // All batches of a row group must share a dictionary, so these come first.
   arrow::ArrayVector strings(rows.columns.size());
   TL_RETURN_NOT_OK(
-      ParallelFor(static_cast<int>(strings.size()), workers_.threads, [&](int i) -> Status {
+      ParallelColumns(static_cast<int>(strings.size()), workers_.threads, [&](int i) -> Status {
         if (!open_.format.columns[i].arrow_dictionary) return Status::OK();
         TL_ASSIGN_OR_RAISE(strings[i], Gather(rows, i, slice, {}, true));
         open_.writer->Count(i, *strings[i]);

@@ -32,9 +32,29 @@ bool Same(std::string_view a, std::string_view b) {
   return true;
 }
 
+// Both ends of a text of `length` from sizeof(Word) to twice that.
+template <typename Word>
+uint64_t MixEnds(const char* text, size_t length) {
+  Word first, last;
+  std::memcpy(&first, text, sizeof(Word));
+  std::memcpy(&last, text + length - sizeof(Word), sizeof(Word));
+  return (first * 0x9E3779B97F4A7C15u) ^ (last * 0xC2B2AE3D27D4EB4Fu) ^ length;
+}
+
 uint32_t HashOf(std::string_view text) {
-  const uint64_t hash = std::hash<std::string_view>()(text);
-  return static_cast<uint32_t>(hash ^ (hash >> 32));
+  const size_t length = text.size();
+  uint64_t hash = length;
+  if (length > 16) {
+    hash = std::hash<std::string_view>()(text);
+  } else if (length >= 8) {
+    hash = MixEnds<uint64_t>(text.data(), length);
+  } else if (length >= 4) {
+    hash = MixEnds<uint32_t>(text.data(), length);
+  } else {
+    for (const char c : text) hash = hash << 8 | static_cast<uint8_t>(c);
+  }
+  hash *= 0x9E3779B97F4A7C15u;
+  return static_cast<uint32_t>(hash >> 32);
 }
 
 }  // namespace

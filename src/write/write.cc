@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <iterator>
 #include <memory>
-#include <thread>
 #include <utility>
 
 #include <arrow/record_batch.h>
@@ -14,6 +13,7 @@
 #include "write/combine.h"
 #include "write/held_rows.h"
 #include "write/newest.h"
+#include "write/parallel.h"
 #include "write/partition_files.h"
 #include "write/sort.h"
 
@@ -28,7 +28,7 @@ constexpr int64_t kFewRows = 16384;
 int ThreadsFor(const WriteOptions& options, int64_t rows) {
   if (rows < kFewRows) return 1;
   if (options.threads > 0) return options.threads;
-  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  return MachineThreads();
 }
 
 Status CheckCancelled(const Target& target, const WriteOptions& options) {
