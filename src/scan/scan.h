@@ -14,6 +14,7 @@
 #include "iceberg/metadata.h"
 #include "scan/predicate.h"
 #include "table/env.h"
+#include "table/row_ranges.h"
 
 namespace timelake::scan {
 
@@ -72,9 +73,9 @@ class RowFilter {
  public:
   virtual ~RowFilter() = default;
 
-  // Takes those rows out of `rows` (ascending positions in the column) that do not pass.
+  // Takes those positions in the column out of `rows` that do not pass.
   virtual Status Keep(size_t filter, const std::shared_ptr<arrow::ArrayData>& column,
-                      std::vector<uint32_t>* rows) = 0;
+                      table::RowRanges* rows) = 0;
 };
 
 // Which files are read first.

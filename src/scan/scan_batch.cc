@@ -1,12 +1,9 @@
 #include <atomic>
-#include <numeric>
 
 #include <arrow/array.h>
-#include <arrow/buffer.h>
-#include <arrow/compute/api_vector.h>
-#include <arrow/datum.h>
 
 #include "iceberg/arrow_schema.h"
+#include "scan/row_selection.h"
 #include "scan/scan.h"
 
 namespace timelake::scan {
@@ -30,23 +27,19 @@ class BatchScanner : public Scanner {
 
   Result<std::shared_ptr<arrow::RecordBatchReader>> Next(RowFilter* filter) override {
     if (done_.exchange(true)) return nullptr;
-    std::vector<uint32_t> rows(static_cast<size_t>(batch_->num_rows()));
-    std::iota(rows.begin(), rows.end(), 0);
+    table::RowRanges rows;
+    table::Append({0, batch_->num_rows()}, &rows);
     for (size_t i = 0; i < request_.filters.size(); ++i) {
       TL_RETURN_NOT_OK(filter->Keep(i, Column(request_.filters[i].field_id)->data(), &rows));
     }
-    const bool all = static_cast<int64_t>(rows.size()) == batch_->num_rows();
-    const arrow::UInt32Array indices(static_cast<int64_t>(rows.size()), arrow::Buffer::Wrap(rows));
     arrow::ArrayVector columns;
     for (int id : request_.field_ids) {
-      auto column = Column(id);
-      if (!all) {
-        TL_ASSIGN_OR_RAISE(column, arrow::compute::Take(*column, indices));
-      }
+      TL_ASSIGN_OR_RAISE(auto column, Take(Column(id), rows));
       columns.push_back(std::move(column));
     }
-    plan_.counters->rows_passed += indices.length();
-    auto batch = arrow::RecordBatch::Make(schema_, indices.length(), std::move(columns));
+    const int64_t count = table::CountRows(rows);
+    plan_.counters->rows_passed += count;
+    auto batch = arrow::RecordBatch::Make(schema_, count, std::move(columns));
     return arrow::RecordBatchReader::Make({batch}, schema_);
   }
 

@@ -13,6 +13,7 @@
 #include "sql/names.h"
 #include "sql/rewrite/latest_function.h"
 #include "sql/rewrite/latest_rows.h"
+#include "sql/rewrite/run_aggregates.h"
 
 namespace timelake::sql {
 
@@ -65,6 +66,7 @@ std::shared_ptr<Database> Database::Open(const SessionOptions& options,
   database->instance = std::make_unique<duckdb::DuckDB>(nullptr, &config);
   RegisterFunctions(*database->instance->instance);
   RegisterLatestRows(*database->instance->instance);
+  RegisterRunAggregates(*database->instance->instance);
   duckdb::ExtensionLoader loader(*database->instance->instance, "timelake");
   RegisterLatestFunction(loader);
   database->connection = std::make_unique<duckdb::Connection>(*database->instance);

@@ -51,7 +51,9 @@ class LakeContext {
   // of the session has said that word, no such namespace can be meant, and none is looked for.
   void NoteText(std::string_view text) {
     constexpr std::string_view kMain = "main";
-    const auto same = [](char a, char b) { return std::tolower(static_cast<unsigned char>(a)) == b; };
+    const auto same = [](char a, char b) {
+      return std::tolower(static_cast<unsigned char>(a)) == b;
+    };
     if (std::search(text.begin(), text.end(), kMain.begin(), kMain.end(), same) != text.end()) {
       main_is_named_ = true;
     }

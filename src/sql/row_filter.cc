@@ -30,6 +30,8 @@ using duckdb::ExpressionType;
 using duckdb::TableFilterType;
 using scan::ColumnTest;
 using scan::Op;
+using table::RowRange;
+using table::RowRanges;
 
 std::optional<Op> OpOf(ExpressionType type) {
   switch (type) {
@@ -126,31 +128,38 @@ class Evaluator {
     chunk_.Initialize(context, {ToLogicalType(pushed.field->type)});
   }
 
-  void Keep(const std::shared_ptr<arrow::ArrayData>& column, std::vector<uint32_t>* rows) {
+  void Keep(const std::shared_ptr<arrow::ArrayData>& column, RowRanges* rows) {
     if (dynamic_) TakeBound();
     if (!filter_) return;  // no bound yet
     if (column->type->id() == arrow::Type::DICTIONARY &&
         column->dictionary->length <= column->length) {
       return KeepByDictionary(*column, rows);
     }
-    size_t kept = 0;
-    for (size_t next = 0; next < rows->size();) {
-      const auto begin = (*rows)[next] / kWindow * kWindow;
-      size_t end = next;
-      while (end < rows->size() && (*rows)[end] < begin + kWindow) ++end;
-      const auto in_column = static_cast<uint32_t>(column->length);
-      const idx_t count = std::min<idx_t>(kWindow, in_column - begin);
+    RowRanges kept;
+    for (size_t range = 0; range < rows->size();) {
+      const int64_t begin = (*rows)[range].begin / kWindow * kWindow;
+      const int64_t end = std::min(begin + kWindow, column->length);
+      idx_t selected = 0;
+      duckdb::SelectionVector selection(kWindow);
+      while (range < rows->size() && (*rows)[range].begin < end) {
+        RowRange& current = (*rows)[range];
+        const int64_t stop = std::min(current.end, end);
+        for (int64_t row = current.begin; row < stop; ++row) {
+          selection.set_index(selected++, static_cast<idx_t>(row - begin));
+        }
+        current.begin = stop;
+        if (stop == current.end) ++range;
+      }
+      const auto count = static_cast<idx_t>(end - begin);
       chunk_.Reset();
       column_.Convert(column, begin, count, chunk_.data[0]);
-      duckdb::SelectionVector selection(end - next);
-      for (size_t i = next; i < end; ++i) selection.set_index(i - next, (*rows)[i] - begin);
-      const idx_t passed = Apply(count, end - next, &selection);
+      const idx_t passed = Apply(count, selected, &selection);
       for (idx_t i = 0; i < passed; ++i) {
-        (*rows)[kept++] = begin + static_cast<uint32_t>(selection.get_index(i));
+        const int64_t row = begin + static_cast<int64_t>(selection.get_index(i));
+        table::Append({row, row + 1}, &kept);
       }
-      next = end;
     }
-    rows->resize(kept);
+    *rows = std::move(kept);
   }
 
  private:
@@ -170,7 +179,7 @@ class Evaluator {
     Use(std::shared_ptr<const duckdb::TableFilter>(dynamic_->filter->Copy().release()));
   }
 
-  static constexpr uint32_t kWindow = STANDARD_VECTOR_SIZE;
+  static constexpr int64_t kWindow = STANDARD_VECTOR_SIZE;
 
   // Of the first `count` rows of the vector, of which `selected` are in question.
   idx_t Apply(idx_t count, idx_t selected, duckdb::SelectionVector* selection) {
@@ -181,16 +190,23 @@ class Evaluator {
     return selected;
   }
 
-  void KeepByDictionary(const arrow::ArrayData& column, std::vector<uint32_t>* rows) {
+  void KeepByDictionary(const arrow::ArrayData& column, RowRanges* rows) {
     if (dictionary_ != column.dictionary) Judge(column.dictionary);
     const bool has_nulls = column.GetNullCount() != 0;
-    const auto passes = [&](uint32_t row) {
+    const auto passes = [&](int64_t row) {
       if (has_nulls && IsNullAt(column, row)) return null_passes_;
       return passes_[static_cast<size_t>(IndexAt(column, column.offset + row))] != 0;
     };
-    rows->erase(
-        std::remove_if(rows->begin(), rows->end(), [&](uint32_t row) { return !passes(row); }),
-        rows->end());
+    RowRanges kept;
+    for (const RowRange& range : *rows) {
+      for (int64_t row = range.begin; row < range.end; ++row) {
+        if (!passes(row)) continue;
+        const int64_t begin = row;
+        while (row < range.end && passes(row)) ++row;
+        table::Append({begin, row}, &kept);
+      }
+    }
+    *rows = std::move(kept);
   }
 
   // Which entries of a dictionary pass.
@@ -233,7 +249,7 @@ class DuckFilter : public scan::RowFilter {
   }
 
   Status Keep(size_t filter, const std::shared_ptr<arrow::ArrayData>& column,
-              std::vector<uint32_t>* rows) override {
+              RowRanges* rows) override {
     return Guard([&] {
       evaluators_.at(filter)->Keep(column, rows);
       return Status::OK();

@@ -13,12 +13,14 @@
 #include <duckdb/main/client_context.hpp>
 #include <duckdb/parallel/task_scheduler.hpp>
 #include <duckdb/planner/expression.hpp>
+#include <duckdb/planner/filter/constant_filter.hpp>
 #include <duckdb/planner/operator/logical_get.hpp>
 #include <duckdb/planner/table_filter.hpp>
 #include <duckdb/storage/table/row_group_reorderer.hpp>
 
 #include "base/text.h"
 #include "sql/arrow_to_duckdb.h"
+#include "sql/bucket_bound.h"
 #include "sql/error.h"
 #include "sql/filters.h"
 #include "sql/functions/bucket_filter.h"
@@ -40,6 +42,8 @@ struct ScanBindData : duckdb::TableFunctionData {
   scan::Predicate predicate;
   std::vector<PushedFilter> in_lists;  // taken over from the plan
   std::optional<scan::FileOrder> order;
+  std::shared_ptr<const ScanAggregates> aggregates;  // null: rows are given out
+  std::optional<BucketLimit> buckets;
 
   duckdb::unique_ptr<duckdb::FunctionData> Copy() const override {
     return duckdb::make_uniq<ScanBindData>(*this);
@@ -54,7 +58,7 @@ struct ScanBindData : duckdb::TableFunctionData {
       return a.field->id == b.field->id && a.filter->Equals(*b.filter);
     };
     return table->name == that.table->name && table->number == that.table->number &&
-           table->snapshot == that.table->snapshot &&
+           table->snapshot == that.table->snapshot && aggregates == that.aggregates &&
            std::equal(predicate.all_of.begin(), predicate.all_of.end(),
                       that.predicate.all_of.begin(), that.predicate.all_of.end(), same_test) &&
            std::equal(in_lists.begin(), in_lists.end(), that.in_lists.begin(), that.in_lists.end(),
@@ -66,8 +70,10 @@ struct ScanGlobal : duckdb::GlobalTableFunctionState {
   std::shared_ptr<const TableVersion> table;
   std::vector<PushedFilter> filters;  // applied here
   std::vector<PushedFilter> hints;    // of them pruning may learn something while the query runs
+  std::string bound;                  // of the last or first buckets, as text
   std::shared_ptr<scan::Scanner> scanner;
-  // For each output column its position in the scanner's batches; -1: a column without contents,
+  std::shared_ptr<const ScanAggregates> aggregates;  // of the scanner's batches, or null
+  // For each output column its position in the batches; -1: a column without contents,
   // which DuckDB asks for when it only counts rows.
   std::vector<int> columns;
   int64_t rows_planned = 0;
@@ -79,6 +85,7 @@ struct ScanGlobal : duckdb::GlobalTableFunctionState {
 
 struct ScanLocal : duckdb::LocalTableFunctionState {
   std::unique_ptr<scan::RowFilter> filter;
+  scan::RunAggregates aggregates;  // this thread's
   std::shared_ptr<arrow::RecordBatchReader> reader;
   std::shared_ptr<arrow::RecordBatch> batch;
   int64_t row = 0;  // next one in `batch`
@@ -104,6 +111,35 @@ void TakeFilters(const ScanBindData& bind, const duckdb::TableFunctionInitInput&
       [](const PushedFilter& filter) { return filter.field->type.id == iceberg::TypeId::kString; });
 }
 
+// Looks for the wanted buckets among the first rows of the files that hold them, and leaves out
+// what lies behind them.
+void BoundBuckets(duckdb::ClientContext& context, const ScanBindData& bind,
+                  scan::ScanRequest* request, ScanGlobal* state) {
+  scan::RunKey key = bind.aggregates->runs.keys[bind.buckets->key];
+  const iceberg::Field& time = bind.table->schema->fields[bind.aggregates->columns[key.column]];
+  scan::ScanRequest probe = *request;
+  probe.field_ids = {time.id};
+  probe.order = {time.id, bind.buckets->last};
+  const auto filter = MakeRowFilter(context, state->filters);
+  const auto scanner =
+      ValueOrThrow(ExplainMissing(*bind.table, bind.table->open(*bind.table, std::move(probe))));
+  const auto bound = ValueOrThrow(ExplainMissing(
+      *bind.table, FindBucketBound(*scanner, filter.get(), key.bucket, *bind.buckets)));
+  if (!bound) return;
+  const auto comparison = bind.buckets->last ? duckdb::ExpressionType::COMPARE_GREATERTHANOREQUALTO
+                                             : duckdb::ExpressionType::COMPARE_LESSTHANOREQUALTO;
+  auto value = time.type.id == iceberg::TypeId::kTimestamptz
+                   ? duckdb::Value::TIMESTAMPTZ(duckdb::timestamp_tz_t(*bound))
+                   : duckdb::Value::TIMESTAMP(duckdb::timestamp_t(*bound));
+  state->filters.push_back(
+      {&time, std::make_shared<duckdb::ConstantFilter>(comparison, std::move(value))});
+  state->bound = state->filters.back().filter->ToString(time.name);
+  request->filters = Describe(state->filters);
+  for (const scan::ColumnTest& test : request->filters.back().tests) {
+    AddTest(test, &request->predicate);
+  }
+}
+
 duckdb::unique_ptr<duckdb::GlobalTableFunctionState> InitGlobal(
     duckdb::ClientContext& context, duckdb::TableFunctionInitInput& input) {
   const auto& bind = input.bind_data->Cast<ScanBindData>();
@@ -119,7 +155,15 @@ duckdb::unique_ptr<duckdb::GlobalTableFunctionState> InitGlobal(
       state->columns.push_back(-1);
     }
   };
-  if (input.CanRemoveFilterColumns()) {
+  if (bind.aggregates) {
+    for (const size_t column : bind.aggregates->columns) {
+      request.field_ids.push_back(fields[column].id);
+    }
+    state->aggregates = bind.aggregates;
+    for (const duckdb::column_t column : input.column_ids) {
+      state->columns.push_back(static_cast<int>(column));
+    }
+  } else if (input.CanRemoveFilterColumns()) {
     for (const idx_t position : input.projection_ids) add(input.column_ids[position]);
   } else {
     for (const duckdb::column_t column : input.column_ids) add(column);
@@ -136,6 +180,7 @@ duckdb::unique_ptr<duckdb::GlobalTableFunctionState> InitGlobal(
   request.threads =
       static_cast<int>(duckdb::TaskScheduler::GetScheduler(context).NumberOfThreads());
   state->table = bind.table;
+  if (bind.buckets) BoundBuckets(context, bind, &request, state.get());
   state->scanner =
       ValueOrThrow(ExplainMissing(*bind.table, bind.table->open(*bind.table, std::move(request))));
   for (const scan::ScanFile& file : state->scanner->plan().files) {
@@ -152,6 +197,7 @@ duckdb::unique_ptr<duckdb::LocalTableFunctionState> InitLocal(
   auto state = duckdb::make_uniq<ScanLocal>();
   state->columns.resize(global.columns.size());
   state->filter = MakeRowFilter(context.client, global.filters);
+  if (global.aggregates) state->aggregates = global.aggregates->runs;
   return state;
 }
 
@@ -167,7 +213,11 @@ bool NextBatch(ScanGlobal& global, ScanLocal& local) {
     ThrowIfError(ExplainMissing(*global.table, local.reader->ReadNext(&local.batch)));
     if (!local.batch) {
       local.reader.reset();
-    } else if (local.batch->num_rows() > 0) {
+    } else if (const int64_t rows = local.batch->num_rows(); rows > 0) {
+      global.rows_done.fetch_add(rows, std::memory_order_relaxed);
+      if (global.aggregates) {
+        local.batch = ValueOrThrow(scan::AggregateRuns(local.aggregates, *local.batch));
+      }
       return true;
     }
   }
@@ -191,7 +241,6 @@ void Scan(duckdb::ClientContext& context, duckdb::TableFunctionInput& input,
   }
   output.SetCardinality(static_cast<idx_t>(count));
   local.row += count;
-  global.rows_done.fetch_add(count, std::memory_order_relaxed);
 }
 
 void PushdownFilters(duckdb::ClientContext& context, duckdb::LogicalGet& get,
@@ -280,6 +329,7 @@ duckdb::InsertionOrderPreservingMap<duckdb::string> Explain(
     lists.push_back(list.filter->ToString(list.field->name));
   }
   if (!lists.empty()) result["Filtered Here"] = Join(lists, ", ");
+  if (bind.aggregates) result["Aggregated Here"] = Join(bind.aggregates->names, ", ");
   if (!bind.predicate.all_of.empty()) {
     result["Pruning"] = ToText(*bind.table->schema, bind.predicate);
   }
@@ -296,6 +346,7 @@ duckdb::InsertionOrderPreservingMap<duckdb::string> ExplainAnalyze(
   const auto of = [](const std::atomic<int64_t>& pruned, const std::atomic<int64_t>& total) {
     return fmt::format("{} of {} pruned", pruned.load(), total.load());
   };
+  if (!global.bound.empty()) result["Buckets"] = global.bound;
   result["Manifests"] = of(counters->manifests_pruned, counters->manifests_total);
   result["Files"] = of(counters->files_pruned, counters->files_total);
   result["Row Groups"] = of(counters->row_groups_pruned, counters->row_groups_total);
@@ -346,6 +397,34 @@ std::shared_ptr<const TableVersion> TableOf(const duckdb::LogicalGet& get) {
 
 void SetTable(duckdb::LogicalGet& get, std::shared_ptr<const TableVersion> table) {
   get.bind_data->Cast<ScanBindData>().table = std::move(table);
+}
+
+bool AggregateWhileReading(duckdb::LogicalGet& get, ScanAggregates aggregates) {
+  auto& bind = get.bind_data->Cast<ScanBindData>();
+  const auto& fields = bind.table->schema->fields;
+  if (bind.aggregates || get.dynamic_filters || get.extra_info.sample_options) return false;
+  std::vector<PushedFilter> filters;
+  for (const auto& [column, filter] : get.table_filters.filters) {
+    if (column >= fields.size()) return false;
+    if (auto applied = Applied(*filter)) filters.push_back({&fields[column], applied});
+  }
+  bind.in_lists.insert(bind.in_lists.end(), filters.begin(), filters.end());
+  get.table_filters.filters.clear();
+  get.projection_ids.clear();
+  get.ClearColumnIds();
+  for (size_t i = 0; i < aggregates.types.size(); ++i) get.AddColumnId(i);
+  get.returned_types.assign(aggregates.types.begin(), aggregates.types.end());
+  get.names.assign(aggregates.names.begin(), aggregates.names.end());
+  bind.aggregates = std::make_shared<const ScanAggregates>(std::move(aggregates));
+  return true;
+}
+
+const ScanAggregates* AggregatesOf(const duckdb::LogicalGet& get) {
+  return get.bind_data->Cast<ScanBindData>().aggregates.get();
+}
+
+void LimitBuckets(duckdb::LogicalGet& get, BucketLimit limit) {
+  get.bind_data->Cast<ScanBindData>().buckets = limit;
 }
 
 duckdb::TableFunction MakeScanFunction() {

@@ -1,9 +1,13 @@
 #pragma once
 
 #include <memory>
+#include <string>
+#include <vector>
 
+#include <duckdb/common/types.hpp>
 #include <duckdb/common/unique_ptr.hpp>
 
+#include "scan/run_aggregate.h"
 #include "sql/table_version.h"
 
 namespace duckdb {
@@ -34,5 +38,30 @@ std::shared_ptr<const TableVersion> TableOf(const duckdb::TableFunction& functio
 // Of such an operator: what it reads, and another table version with the same columns for it.
 std::shared_ptr<const TableVersion> TableOf(const duckdb::LogicalGet& get);
 void SetTable(duckdb::LogicalGet& get, std::shared_ptr<const TableVersion> table);
+
+// Aggregates over runs of rows, to be computed while the table is read.
+struct ScanAggregates {
+  scan::RunAggregates runs;     // their columns are positions in `columns`
+  std::vector<size_t> columns;  // of the table, by position in the schema
+  // Of each key, then of each value.
+  std::vector<duckdb::LogicalType> types;
+  std::vector<std::string> names;
+};
+
+// Lets the operator, a finished plan's, give those instead of rows: a column for each key and
+// value. It keeps its filters. False, and nothing is changed, if they cannot be kept.
+bool AggregateWhileReading(duckdb::LogicalGet& get, ScanAggregates aggregates);
+
+// What such an operator computes; null of one that gives rows.
+const ScanAggregates* AggregatesOf(const duckdb::LogicalGet& get);
+
+// Only the `count` last (or first) buckets are wanted of what such an operator reads: it may leave
+// out rows of others.
+struct BucketLimit {
+  size_t key = 0;  // of ScanAggregates::runs
+  size_t count = 0;
+  bool last = true;
+};
+void LimitBuckets(duckdb::LogicalGet& get, BucketLimit limit);
 
 }  // namespace timelake::sql

@@ -2,9 +2,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <linux/magic.h>
 #include <sys/file.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -30,24 +28,6 @@ int64_t CoarseClockMicros() {
   timespec ts{};
   clock_gettime(CLOCK_REALTIME_COARSE, &ts);
   return int64_t{ts.tv_sec} * 1'000'000 + ts.tv_nsec / 1000;
-}
-
-// Whether files of `folder` are stamped with the coarse clock of this kernel, not by a server. Not
-// for certain where the file system is another one than these.
-bool HasKernelDates(const std::string& folder) {
-  struct statfs fs;
-  if (statfs(folder.c_str(), &fs) != 0) return false;
-  switch (fs.f_type) {
-    case EXT4_SUPER_MAGIC:
-    case XFS_SUPER_MAGIC:
-    case BTRFS_SUPER_MAGIC:
-    case F2FS_SUPER_MAGIC:
-    case TMPFS_MAGIC:
-    case OVERLAYFS_SUPER_MAGIC:
-      return true;
-    default:
-      return false;
-  }
 }
 
 }  // namespace
@@ -101,7 +81,6 @@ Status SyncFolder(const std::string& folder) {
 }
 
 int64_t FolderDate(const std::string& folder, const LocalAbilities& abilities) {
-  if (abilities.kernel_dates && HasKernelDates(folder)) return CoarseClockMicros();
   struct stat st;
   if (abilities.unnamed_files) {
     const Fd fd = OpenFd(folder, O_TMPFILE | O_WRONLY, 0600);

@@ -30,9 +30,8 @@ class Folders {
 // fsync of the folder itself: the names in it become durable.
 Status SyncFolder(const std::string& folder);
 
-// The clock that stamps the files of `folder`, in microseconds: the kernel's, or on a file system of
-// another machine the change time of a file created there for it. The machine's clock where none
-// can be created (read-only, no such folder).
+// The clock that stamps the files of `folder`, in microseconds: the change time of a file created
+// there for it. The machine's clock where none can be created (read-only, no such folder).
 int64_t FolderDate(const std::string& folder, const LocalAbilities& abilities);
 
 // Excludes other holders of the same folder's lock, in this process and in others on this machine.

@@ -22,7 +22,6 @@ inline constexpr std::string_view kTempPrefix = ".tl-tmp-";
 struct LocalAbilities {
   bool unnamed_files = true;     // O_TMPFILE and linkat
   bool rename_noreplace = true;  // renameat2(RENAME_NOREPLACE)
-  bool kernel_dates = true;      // the kernel's own clock stamps the files
 };
 
 // Owns a file descriptor.

@@ -2,8 +2,8 @@
 // where the answer is the same, since ICU needs up to a microsecond a row. With a zone only while
 // the session's is UTC; all else (centuries, units that vary by row) goes to DuckDB as before.
 
-#include <optional>
-#include <string>
+#include "sql/functions/date_trunc.h"
+
 #include <utility>
 
 #include <duckdb/catalog/catalog_entry/scalar_function_catalog_entry.hpp>
@@ -17,7 +17,6 @@
 
 #include "base/text.h"
 #include "sql/functions/register.h"
-#include "sql/time_floor.h"
 
 namespace timelake::sql {
 
@@ -47,11 +46,10 @@ void Execute(TimeFloor grid, Vector& times, duckdb::idx_t count, Vector& result)
       });
 }
 
-bool SessionSettingIs(duckdb::ExpressionState& state, const char* setting,
+bool SessionSettingIs(duckdb::ClientContext& context, const char* setting,
                       std::initializer_list<const char*> accepted) {
-  if (!state.HasContext()) return false;
   duckdb::Value value;
-  if (!state.GetContext().TryGetCurrentSetting(setting, value) || value.IsNull()) return false;
+  if (!context.TryGetCurrentSetting(setting, value) || value.IsNull()) return false;
   const std::string text = ToLowerAscii(value.ToString());
   for (const char* candidate : accepted) {
     if (text == candidate) return true;
@@ -62,31 +60,8 @@ bool SessionSettingIs(duckdb::ExpressionState& state, const char* setting,
 std::optional<TimeFloor> TruncGrid(duckdb::DataChunk& args, duckdb::ExpressionState& state,
                                    bool zoned) {
   const auto part = ConstantOf<duckdb::string_t>(args.data[0]);
-  if (!part) return std::nullopt;
-  duckdb::DatePartSpecifier specifier;
-  if (!duckdb::TryGetDatePartSpecifier(part->GetString(), specifier)) return std::nullopt;
-  if (zoned &&
-      !SessionSettingIs(state, "TimeZone", {"utc", "etc/utc", "gmt", "etc/gmt", "zulu", "uct"})) {
-    return std::nullopt;
-  }
-  constexpr int64_t kMonday = 4 * kMicrosPerDay;  // 1970-01-05
-  switch (specifier) {
-    case duckdb::DatePartSpecifier::MILLISECONDS: return TimeFloor::Fixed(kMicrosPerMilli, 0);
-    case duckdb::DatePartSpecifier::SECOND:
-    case duckdb::DatePartSpecifier::EPOCH: return TimeFloor::Fixed(kMicrosPerSecond, 0);
-    case duckdb::DatePartSpecifier::MINUTE: return TimeFloor::Fixed(kMicrosPerMinute, 0);
-    case duckdb::DatePartSpecifier::HOUR: return TimeFloor::Fixed(kMicrosPerHour, 0);
-    case duckdb::DatePartSpecifier::DAY: return TimeFloor::Fixed(kMicrosPerDay, 0);
-    case duckdb::DatePartSpecifier::WEEK: return TimeFloor::Fixed(7 * kMicrosPerDay, kMonday);
-    default: break;
-  }
-  if (zoned && !SessionSettingIs(state, "Calendar", {"gregorian", "iso8601"})) return std::nullopt;
-  switch (specifier) {
-    case duckdb::DatePartSpecifier::MONTH: return TimeFloor::Months(1, 0);
-    case duckdb::DatePartSpecifier::QUARTER: return TimeFloor::Months(3, 0);
-    case duckdb::DatePartSpecifier::YEAR: return TimeFloor::Months(12, 0);
-    default: return std::nullopt;
-  }
+  if (!part || !state.HasContext()) return std::nullopt;
+  return DateTruncGrid(state.GetContext(), part->GetString(), zoned);
 }
 
 duckdb::scalar_function_t WrapDateTrunc(duckdb::scalar_function_t original, bool zoned) {
@@ -120,6 +95,35 @@ void Wrap(duckdb::DatabaseInstance& database, duckdb::ExtensionLoader& loader, c
 }
 
 }  // namespace
+
+std::optional<TimeFloor> DateTruncGrid(duckdb::ClientContext& context, const std::string& part,
+                                       bool zoned) {
+  duckdb::DatePartSpecifier specifier;
+  if (!duckdb::TryGetDatePartSpecifier(part, specifier)) return std::nullopt;
+  if (zoned &&
+      !SessionSettingIs(context, "TimeZone", {"utc", "etc/utc", "gmt", "etc/gmt", "zulu", "uct"})) {
+    return std::nullopt;
+  }
+  constexpr int64_t kMonday = 4 * kMicrosPerDay;  // 1970-01-05
+  switch (specifier) {
+    case duckdb::DatePartSpecifier::MILLISECONDS: return TimeFloor::Fixed(kMicrosPerMilli, 0);
+    case duckdb::DatePartSpecifier::SECOND:
+    case duckdb::DatePartSpecifier::EPOCH: return TimeFloor::Fixed(kMicrosPerSecond, 0);
+    case duckdb::DatePartSpecifier::MINUTE: return TimeFloor::Fixed(kMicrosPerMinute, 0);
+    case duckdb::DatePartSpecifier::HOUR: return TimeFloor::Fixed(kMicrosPerHour, 0);
+    case duckdb::DatePartSpecifier::DAY: return TimeFloor::Fixed(kMicrosPerDay, 0);
+    case duckdb::DatePartSpecifier::WEEK: return TimeFloor::Fixed(7 * kMicrosPerDay, kMonday);
+    default: break;
+  }
+  if (zoned && !SessionSettingIs(context, "Calendar", {"gregorian", "iso8601"}))
+    return std::nullopt;
+  switch (specifier) {
+    case duckdb::DatePartSpecifier::MONTH: return TimeFloor::Months(1, 0);
+    case duckdb::DatePartSpecifier::QUARTER: return TimeFloor::Months(3, 0);
+    case duckdb::DatePartSpecifier::YEAR: return TimeFloor::Months(12, 0);
+    default: return std::nullopt;
+  }
+}
 
 void RegisterDateTrunc(duckdb::DatabaseInstance& database, duckdb::ExtensionLoader& loader) {
   for (const LogicalType& time :

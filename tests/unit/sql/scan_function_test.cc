@@ -5,11 +5,9 @@
 
 #include <atomic>
 #include <chrono>
-#include <numeric>
 #include <thread>
 
 #include <arrow/api.h>
-#include <arrow/compute/api_vector.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <duckdb/function/table_function.hpp>
@@ -19,6 +17,7 @@
 #include <duckdb/main/materialized_query_result.hpp>
 
 #include "iceberg/arrow_schema.h"
+#include "scan/row_selection.h"
 #include "sql/filters.h"
 #include "sql/types.h"
 
@@ -83,8 +82,8 @@ class FakeReader : public arrow::RecordBatchReader {
 
   // As the scanner has promised.
   Status Filter(std::shared_ptr<arrow::RecordBatch>* batch) const {
-    std::vector<uint32_t> rows(static_cast<size_t>(script_->rows));
-    std::iota(rows.begin(), rows.end(), 0);
+    table::RowRanges rows;
+    table::Append({0, script_->rows}, &rows);
     const auto& filters = script_->request.filters;
     for (size_t i = 0; i < filters.size(); ++i) {
       iceberg::Schema one;
@@ -93,13 +92,11 @@ class FakeReader : public arrow::RecordBatchReader {
       TL_RETURN_NOT_OK(filter_->Keep(i, column->data(), &rows));
     }
     arrow::ArrayVector columns;
-    arrow::UInt32Array indices(static_cast<int64_t>(rows.size()), arrow::Buffer::Wrap(rows));
     for (const auto& column : (*batch)->columns()) {
-      TL_ASSIGN_OR_RAISE(auto taken, arrow::compute::Take(*column, indices));
+      TL_ASSIGN_OR_RAISE(auto taken, scan::Take(column, rows));
       columns.push_back(std::move(taken));
     }
-    *batch =
-        arrow::RecordBatch::Make(schema_, static_cast<int64_t>(rows.size()), std::move(columns));
+    *batch = arrow::RecordBatch::Make(schema_, table::CountRows(rows), std::move(columns));
     return Status::OK();
   }
 

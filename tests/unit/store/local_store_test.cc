@@ -80,7 +80,6 @@ TEST_F(LocalStoreTest, IdentitiesUnderOneNameNeverRepeat) {
 TEST_F(LocalStoreTest, NothingButObjectsIsLeftInTheFolder) {
   LocalStoreOptions by_rename;
   by_rename.abilities.unnamed_files = false;
-  by_rename.abilities.kernel_dates = false;
   for (const auto& store : {store_, MakeLocalStore(by_rename)}) {
     const std::string dir = store == store_ ? "a" : "b";
     EXPECT_EQ(Must(store->PutIfAbsent(Path(dir + "/v1"), Bytes("1"))).outcome,
@@ -130,7 +129,7 @@ TEST_F(LocalStoreTest, TheHintIsNotWrittenWithoutTheLock) {
 
 TEST_F(LocalStoreTest, AFileSystemWithoutExclusiveNamesIsRefused) {
   LocalStoreOptions options;
-  options.abilities = {.unnamed_files = false, .rename_noreplace = false, .kernel_dates = false};
+  options.abilities = {.unnamed_files = false, .rename_noreplace = false};
   const auto store = MakeLocalStore(options);
   const auto put = store->PutIfAbsent(Path("t/v1"), Bytes("1"));
   EXPECT_EQ(KindOf(put.status()), ErrorKind::kUnsupported);

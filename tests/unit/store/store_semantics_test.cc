@@ -25,7 +25,6 @@ struct LocalByRename {
   static LocalStoreOptions Options() {
     LocalStoreOptions options;
     options.abilities.unnamed_files = false;
-    options.abilities.kernel_dates = false;
     return options;
   }
   TempFolder folder;

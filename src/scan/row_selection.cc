@@ -1,0 +1,244 @@
+#include "scan/row_selection.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <utility>
+
+#include <arrow/array.h>
+#include <arrow/buffer.h>
+#include <arrow/compute/api_vector.h>
+#include <arrow/datum.h>
+#include <arrow/util/bit_util.h>
+
+namespace timelake::scan {
+namespace {
+
+using ArrayPtr = std::shared_ptr<arrow::Array>;
+using table::RowRange;
+using table::RowRanges;
+
+// A gap between wanted rows that is worth a range of its own.
+constexpr int64_t kGap = 1024;
+
+Result<ArrayPtr> TakeAny(const ArrayPtr& array, const RowRanges& positions) {
+  const std::vector<uint32_t> spelt = SpellOut(positions);
+  const auto indices = std::make_shared<arrow::UInt32Array>(static_cast<int64_t>(spelt.size()),
+                                                            arrow::Buffer::Wrap(spelt));
+  TL_ASSIGN_OR_RAISE(
+      arrow::Datum taken,
+      arrow::compute::Take(array, indices, arrow::compute::TakeOptions::NoBoundsCheck()));
+  return taken.make_array();
+}
+
+template <typename T>
+void CopyRanges(const T* values, const RowRanges& positions, T* out) {
+  for (const RowRange& range : positions) {
+    const int64_t count = range.end - range.begin;
+    if (count < 16) {
+      for (int64_t i = range.begin; i < range.end; ++i) *out++ = values[i];
+    } else {
+      std::memcpy(out, values + range.begin, static_cast<size_t>(count) * sizeof(T));
+      out += count;
+    }
+  }
+}
+
+// Values of four or eight bytes without nulls.
+Result<ArrayPtr> TakeFixed(const ArrayPtr& array, const RowRanges& positions, int width) {
+  const int64_t count = table::CountRows(positions);
+  TL_ASSIGN_OR_RAISE(std::shared_ptr<arrow::Buffer> buffer, arrow::AllocateBuffer(count * width));
+  const arrow::ArrayData& from = *array->data();
+  if (width == 8) {
+    CopyRanges(from.GetValues<uint64_t>(1), positions,
+               reinterpret_cast<uint64_t*>(buffer->mutable_data()));
+  } else {
+    CopyRanges(from.GetValues<uint32_t>(1), positions,
+               reinterpret_cast<uint32_t*>(buffer->mutable_data()));
+  }
+  return arrow::MakeArray(
+      arrow::ArrayData::Make(array->type(), count, {nullptr, std::move(buffer)}, 0));
+}
+
+int FixedWidth(const arrow::DataType& type) {
+  switch (type.id()) {
+    case arrow::Type::INT32:
+    case arrow::Type::DATE32:
+    case arrow::Type::FLOAT: return 4;
+    case arrow::Type::INT64:
+    case arrow::Type::TIMESTAMP:
+    case arrow::Type::TIME64:
+    case arrow::Type::DOUBLE: return 8;
+    default: return 0;
+  }
+}
+
+// --- comparing ---
+
+// NaN is above everything, as SQL has it here; `value` is none.
+template <typename T>
+void Mark(const T* values, int64_t count, Op op, T value, uint8_t* passes) {
+  const auto mark = [&](auto&& test) {
+    for (int64_t i = 0; i < count; ++i) passes[i] &= static_cast<uint8_t>(test(values[i]));
+  };
+  switch (op) {
+    case Op::kEq: return mark([=](T v) { return v == value; });
+    case Op::kNotEq: return mark([=](T v) { return !(v == value); });
+    case Op::kLt: return mark([=](T v) { return v < value; });
+    case Op::kLe: return mark([=](T v) { return v <= value; });
+    case Op::kGt: return mark([=](T v) { return !(v <= value); });
+    case Op::kGe: return mark([=](T v) { return !(v < value); });
+    default: return;
+  }
+}
+
+// Appends the runs of ones among `passes` as ranges from `first` on.
+void AppendRuns(const uint8_t* passes, int64_t count, int64_t first, RowRanges* ranges) {
+  const auto find = [&](int64_t from, int what) {
+    const void* found = std::memchr(passes + from, what, static_cast<size_t>(count - from));
+    return found ? static_cast<const uint8_t*>(found) - passes : count;
+  };
+  for (int64_t i = find(0, 1); i < count;) {
+    const int64_t end = find(i, 0);
+    table::Append({first + i, first + end}, ranges);
+    i = find(end, 1);
+  }
+}
+
+template <typename T>
+bool IsComparable(const std::vector<ColumnTest>& tests) {
+  return std::all_of(tests.begin(), tests.end(), [](const ColumnTest& test) {
+    if (test.op > Op::kGe || test.values.size() != 1) return false;
+    const T* value = std::get_if<T>(&test.values[0]);
+    if constexpr (std::is_floating_point_v<T>) return value && !std::isnan(*value);
+    return value != nullptr;
+  });
+}
+
+template <typename T>
+bool KeepPassingOf(const arrow::ArrayData& column, const std::vector<ColumnTest>& tests,
+                   RowRanges* positions) {
+  if (!IsComparable<T>(tests)) return false;
+  constexpr int64_t kBlock = 2048;
+  uint8_t passes[kBlock];
+  const T* values = column.GetValues<T>(1);
+  RowRanges kept;
+  for (const RowRange& range : *positions) {
+    for (int64_t begin = range.begin; begin < range.end; begin += kBlock) {
+      const int64_t count = std::min(kBlock, range.end - begin);
+      std::memset(passes, 1, static_cast<size_t>(count));
+      for (const ColumnTest& test : tests) {
+        Mark(values + begin, count, test.op, std::get<T>(test.values[0]), passes);
+      }
+      AppendRuns(passes, count, begin, &kept);
+    }
+  }
+  *positions = std::move(kept);
+  return true;
+}
+
+}  // namespace
+
+RowRanges Around(const RowRanges& rows) {
+  RowRanges ranges;
+  for (const RowRange& range : rows) {
+    if (!ranges.empty() && range.begin - ranges.back().end < kGap) {
+      ranges.back().end = range.end;
+    } else {
+      ranges.push_back(range);
+    }
+  }
+  return ranges;
+}
+
+RowRanges PositionsIn(const RowRanges& present, const RowRanges& rows) {
+  RowRanges positions;
+  size_t at = 0;
+  int64_t before = 0;  // values of the ranges before `at`
+  for (const RowRange& range : rows) {
+    for (int64_t row = range.begin; row < range.end;) {
+      while (row >= present[at].end) {
+        before += present[at].end - present[at].begin;
+        ++at;
+      }
+      const int64_t end = std::min(range.end, present[at].end);
+      const int64_t first = before + row - present[at].begin;
+      table::Append({first, first + end - row}, &positions);
+      row = end;
+    }
+  }
+  return positions;
+}
+
+RowRanges RowsAt(const RowRanges& present, const RowRanges& positions) {
+  RowRanges rows;
+  size_t at = 0;
+  int64_t before = 0;
+  for (const RowRange& range : positions) {
+    for (int64_t position = range.begin; position < range.end;) {
+      while (position - before >= present[at].end - present[at].begin) {
+        before += present[at].end - present[at].begin;
+        ++at;
+      }
+      const int64_t row = present[at].begin + position - before;
+      const int64_t count = std::min(range.end - position, present[at].end - row);
+      table::Append({row, row + count}, &rows);
+      position += count;
+    }
+  }
+  return rows;
+}
+
+std::vector<uint32_t> SpellOut(const RowRanges& ranges) {
+  std::vector<uint32_t> rows;
+  rows.reserve(static_cast<size_t>(table::CountRows(ranges)));
+  for (const RowRange& range : ranges) {
+    for (int64_t row = range.begin; row < range.end; ++row) {
+      rows.push_back(static_cast<uint32_t>(row));
+    }
+  }
+  return rows;
+}
+
+RowRanges ToRanges(const std::vector<uint32_t>& rows) {
+  RowRanges ranges;
+  for (const int64_t row : rows) table::Append({row, row + 1}, &ranges);
+  return ranges;
+}
+
+Result<ArrayPtr> Take(const ArrayPtr& array, const RowRanges& positions) {
+  if (positions.size() == 1) {
+    return array->Slice(positions[0].begin, positions[0].end - positions[0].begin);
+  }
+  if (array->type_id() != arrow::Type::DICTIONARY) {
+    const int width = FixedWidth(*array->type());
+    if (width > 0 && array->null_count() == 0) return TakeFixed(array, positions, width);
+    return TakeAny(array, positions);
+  }
+  // Only the codes.
+  auto codes = array->data()->Copy();
+  const auto dictionary = std::exchange(codes->dictionary, nullptr);
+  codes->type = arrow::int32();
+  TL_ASSIGN_OR_RAISE(const ArrayPtr taken, Take(arrow::MakeArray(std::move(codes)), positions));
+  auto data = taken->data()->Copy();
+  data->type = array->type();
+  data->dictionary = dictionary;
+  return arrow::MakeArray(std::move(data));
+}
+
+bool KeepPassing(const arrow::ArrayData& column, const std::vector<ColumnTest>& tests,
+                 RowRanges* positions) {
+  if (tests.empty() || column.GetNullCount() != 0) return false;
+  switch (column.type->id()) {
+    case arrow::Type::INT32:
+    case arrow::Type::DATE32: return KeepPassingOf<int32_t>(column, tests, positions);
+    case arrow::Type::INT64:
+    case arrow::Type::TIMESTAMP:
+    case arrow::Type::TIME64: return KeepPassingOf<int64_t>(column, tests, positions);
+    case arrow::Type::FLOAT: return KeepPassingOf<float>(column, tests, positions);
+    case arrow::Type::DOUBLE: return KeepPassingOf<double>(column, tests, positions);
+    default: return false;
+  }
+}
+
+}  // namespace timelake::scan

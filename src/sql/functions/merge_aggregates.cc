@@ -1,0 +1,87 @@
+#include "sql/functions/merge_aggregates.h"
+
+#include "sql/functions/aggregate.h"
+
+namespace timelake::sql {
+
+namespace {
+
+using duckdb::AggregateInputData;
+using duckdb::FlatVector;
+using duckdb::idx_t;
+using duckdb::LogicalType;
+using duckdb::UnifiedVectorFormat;
+using duckdb::Vector;
+
+struct Counts {
+  struct State {
+    int64_t count;
+  };
+
+  static void Initialize(State& state) { state.count = 0; }
+
+  template <typename StateOf>
+  static void Rows(Vector inputs[], AggregateInputData&, idx_t count, StateOf state) {
+    UnifiedVectorFormat counts;
+    inputs[0].ToUnifiedFormat(count, counts);
+    const auto* values = UnifiedVectorFormat::GetDataUnsafe<int64_t>(counts);
+    for (idx_t row = 0; row < count; ++row) {
+      state(row).count += values[counts.sel->get_index(row)];
+    }
+  }
+
+  static void Merge(const State& source, State& target, AggregateInputData&) {
+    target.count += source.count;
+  }
+
+  static void Result(State& state, AggregateInputData&, Vector& result, idx_t row) {
+    FlatVector::GetData<int64_t>(result)[row] = state.count;
+  }
+};
+
+struct Averages {
+  struct State {
+    double sum;
+    int64_t count;
+  };
+
+  static void Initialize(State& state) { state = State{}; }
+
+  template <typename StateOf>
+  static void Rows(Vector inputs[], AggregateInputData&, idx_t count, StateOf state) {
+    UnifiedVectorFormat sums, counts;
+    inputs[0].ToUnifiedFormat(count, sums);
+    inputs[1].ToUnifiedFormat(count, counts);
+    const auto* sum = UnifiedVectorFormat::GetDataUnsafe<double>(sums);
+    const auto* values = UnifiedVectorFormat::GetDataUnsafe<int64_t>(counts);
+    for (idx_t row = 0; row < count; ++row) {
+      const idx_t s = sums.sel->get_index(row);
+      if (!sums.validity.RowIsValid(s)) continue;
+      state(row).sum += sum[s];
+      state(row).count += values[counts.sel->get_index(row)];
+    }
+  }
+
+  static void Merge(const State& source, State& target, AggregateInputData&) {
+    target.sum += source.sum;
+    target.count += source.count;
+  }
+
+  static void Result(State& state, AggregateInputData&, Vector& result, idx_t row) {
+    if (state.count == 0) return FlatVector::SetNull(result, row, true);
+    FlatVector::GetData<double>(result)[row] = state.sum / static_cast<double>(state.count);
+  }
+};
+
+}  // namespace
+
+duckdb::AggregateFunction MergeCounts() {
+  return AggregateOf<Counts>::Make("merge_counts", {LogicalType::BIGINT}, LogicalType::BIGINT);
+}
+
+duckdb::AggregateFunction MergeAverages() {
+  return AggregateOf<Averages>::Make("merge_averages", {LogicalType::DOUBLE, LogicalType::BIGINT},
+                                     LogicalType::DOUBLE);
+}
+
+}  // namespace timelake::sql
