@@ -9,7 +9,7 @@ from sections import LATE_SHARES
 from system import System, check, chosen, medians, tell
 
 QUERIES = ("single-groupby-5-8-1", "double-groupby-1", "double-groupby-all", "high-cpu-all",
-           "lastpoint", "one-series-all-time", "count", "avg-of-all", "newest-10")
+           "latest-of-all", "one-series-all-time", "count", "avg-of-all", "newest-10")
 FRESH = ("count", "one-series-all-time")  # by the first query of a process
 
 
@@ -25,7 +25,7 @@ def compare(systems, folder, draw, options):
         with System("truth" + suffix, folder, options) as truth:
             for share in LATE_SHARES:
                 for query in wanted(share, options):
-                    if suffix and share and query.name in ("lastpoint", "newest-10"):
+                    if suffix and share and query.name in ("latest-of-all", "newest-10"):
                         continue  # of two rows at one time either may be the newest
                     ordered = query.ordered and not suffix
                     query = dataclasses.replace(query, ordered=ordered)
