@@ -137,6 +137,29 @@ bool KeepPassingOf(const arrow::ArrayData& column, const std::vector<ColumnTest>
   return true;
 }
 
+// Text equal to one value, byte by byte.
+bool KeepEqual(const arrow::ArrayData& column, const std::vector<ColumnTest>& tests,
+               RowRanges* positions) {
+  if (tests.size() != 1 || tests[0].op != Op::kEq || tests[0].values.size() != 1) return false;
+  const auto* wanted = std::get_if<std::string>(&tests[0].values[0]);
+  if (!wanted) return false;
+  const int32_t* offsets = column.GetValues<int32_t>(1);
+  const char* bytes = reinterpret_cast<const char*>(column.buffers[2]->data());
+  const uint8_t* valid = column.GetNullCount() == 0 ? nullptr : column.buffers[0]->data();
+  const auto size = static_cast<int32_t>(wanted->size());
+  RowRanges kept;
+  for (const RowRange& range : *positions) {
+    for (int64_t i = range.begin; i < range.end; ++i) {
+      if (offsets[i + 1] - offsets[i] != size) continue;
+      if (std::memcmp(bytes + offsets[i], wanted->data(), wanted->size()) != 0) continue;
+      if (valid && !arrow::bit_util::GetBit(valid, column.offset + i)) continue;
+      table::Append({i, i + 1}, &kept);
+    }
+  }
+  *positions = std::move(kept);
+  return true;
+}
+
 }  // namespace
 
 RowRanges Around(const RowRanges& rows) {
@@ -228,6 +251,7 @@ Result<ArrayPtr> Take(const ArrayPtr& array, const RowRanges& positions) {
 
 bool KeepPassing(const arrow::ArrayData& column, const std::vector<ColumnTest>& tests,
                  RowRanges* positions) {
+  if (column.type->id() == arrow::Type::STRING) return KeepEqual(column, tests, positions);
   if (tests.empty() || column.GetNullCount() != 0) return false;
   switch (column.type->id()) {
     case arrow::Type::INT32:

@@ -32,7 +32,8 @@ Result<std::shared_ptr<arrow::Array>> Take(const std::shared_ptr<arrow::Array>& 
                                            const table::RowRanges& positions);
 
 // Takes those positions out that fail a test. False, and nothing is done, unless the column is a
-// number, date or time without nulls and all tests compare it with one value.
+// number, date or time without nulls and all tests compare it with one value, or it is text (in no
+// dictionary) and the only test says what it equals.
 bool KeepPassing(const arrow::ArrayData& column, const std::vector<ColumnTest>& tests,
                  table::RowRanges* positions);
 

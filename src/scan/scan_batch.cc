@@ -30,7 +30,11 @@ class BatchScanner : public Scanner {
     table::RowRanges rows;
     table::Append({0, batch_->num_rows()}, &rows);
     for (size_t i = 0; i < request_.filters.size(); ++i) {
-      TL_RETURN_NOT_OK(filter->Keep(i, Column(request_.filters[i].field_id)->data(), &rows));
+      const auto& [field_id, tests, exact] = request_.filters[i];
+      const auto column = Column(field_id)->data();
+      if (!exact || !KeepPassing(*column, tests, &rows)) {
+        TL_RETURN_NOT_OK(filter->Keep(i, column, &rows));
+      }
     }
     arrow::ArrayVector columns;
     for (int id : request_.field_ids) {

@@ -13,31 +13,32 @@ namespace {
 
 bool IsDictionary(const arrow::Array& array) { return array.type_id() == arrow::Type::DICTIONARY; }
 
-ScanRequest RequestFor(const iceberg::TableMetadata& metadata, const DedupKey& key, int64_t first,
-                       int64_t last) {
+ScanRequest RequestFor(const iceberg::TableMetadata& metadata, const DedupKey& key,
+                       const SeriesRowsRequest& wanted) {
   ScanRequest request;
   request.schema = *iceberg::CurrentSchema(metadata);
   request.keep_dictionaries = true;
   request.field_ids = key.key_ids;
   request.field_ids.push_back(key.time_id);
   if (key.ingest_time_id) request.field_ids.push_back(*key.ingest_time_id);
-  request.predicate.all_of = {{key.time_id, Op::kGe, {iceberg::Value(first)}},
-                              {key.time_id, Op::kLe, {iceberg::Value(last)}}};
+  if (wanted.narrow) request.predicate = *wanted.narrow;
+  request.predicate.all_of.push_back({key.time_id, Op::kGe, {iceberg::Value(wanted.first)}});
+  request.predicate.all_of.push_back({key.time_id, Op::kLe, {iceberg::Value(wanted.last)}});
   return request;
 }
 
 // Collects the rows of one morsel after the other.
 class Collector {
  public:
-  Collector(const DedupKey& key, int64_t first, int64_t last, bool add, SeriesIds* ids)
-      : key_(key), first_(first), last_(last), add_(add), ids_(ids) {}
+  Collector(const DedupKey& key, const SeriesRowsRequest& wanted, SeriesIds* ids)
+      : key_(key), wanted_(wanted), ids_(ids) {}
 
   Status Add(const arrow::ArrayVector& columns, const std::vector<int64_t>& positions) {
     const size_t keys = key_.key_ids.size();
     const auto count = static_cast<int64_t>(positions.size());
     std::vector<int32_t> series;
     TL_RETURN_NOT_OK(ids_->Of({columns.begin(), columns.begin() + static_cast<int64_t>(keys)},
-                              count, add_, &series));
+                              count, wanted_.add, &series));
     const auto& times = static_cast<const arrow::TimestampArray&>(*columns[keys]);
     const arrow::TimestampArray* ingests =
         key_.ingest_time_id ? static_cast<const arrow::TimestampArray*>(columns[keys + 1].get())
@@ -45,7 +46,7 @@ class Collector {
     for (int64_t i = 0; i < count; ++i) {
       const auto at = static_cast<size_t>(i);
       if (series[at] == SeriesIds::kUnknown || times.IsNull(i)) continue;
-      if (times.Value(i) < first_ || times.Value(i) > last_) continue;
+      if (times.Value(i) < wanted_.first || times.Value(i) > wanted_.last) continue;
       SeriesRow row{.series = series[at], .time = times.Value(i)};
       if (ingests && ingests->IsValid(i)) row.ingest = ingests->Value(i);
       row.position = positions[at];
@@ -58,8 +59,7 @@ class Collector {
 
  private:
   const DedupKey& key_;
-  const int64_t first_, last_;
-  const bool add_;
+  const SeriesRowsRequest& wanted_;
   SeriesIds* const ids_;
   std::vector<SeriesRow> rows_;
 };
@@ -114,15 +114,14 @@ Status SeriesIds::Of(const arrow::ArrayVector& columns, int64_t rows, bool add,
 Result<std::vector<SeriesRow>> ReadSeriesRows(const table::Env& env,
                                               const iceberg::TableMetadata& metadata,
                                               const ScanFile& file, const DedupKey& key,
-                                              int64_t first, int64_t last, bool add,
-                                              SeriesIds* ids) {
-  const ScanRequest request = RequestFor(metadata, key, first, last);
+                                              const SeriesRowsRequest& wanted, SeriesIds* ids) {
+  const ScanRequest request = RequestFor(metadata, key, wanted);
   auto counters = std::make_shared<Counters>();
   ScanFile undecided = file;
   undecided.superseded = nullptr;
   TL_ASSIGN_OR_RAISE(const auto work, OpenFile(env, metadata, undecided, 0, request));
   TL_ASSIGN_OR_RAISE(auto morsels, Split(work, request, counters.get()));
-  Collector collector(key, first, last, add, ids);
+  Collector collector(key, wanted, ids);
   for (Morsel& morsel : morsels) {
     std::vector<int64_t> positions;
     TL_ASSIGN_OR_RAISE(const auto reader,

@@ -35,13 +35,17 @@ class SeriesIds {
   std::unordered_map<std::string, int32_t> ids_;
 };
 
-// Rows of `file` that are not deleted, have a time, and that no test rules out for sure by the page
-// index; times outside of [first, last] are left out. With `add` their keys get numbers, else rows
-// of unknown keys are left out. In the order of the file.
+// Which rows of a file are in question.
+struct SeriesRowsRequest {
+  int64_t first = 0, last = 0;        // times outside of these are left out
+  const Predicate* narrow = nullptr;  // pages that it rules out may be
+  bool add = false;                   // keys get numbers; else rows of unknown keys are left out
+};
+
+// Rows of `file` that are not deleted and have a time, in the order of the file.
 Result<std::vector<SeriesRow>> ReadSeriesRows(const table::Env& env,
                                               const iceberg::TableMetadata& metadata,
                                               const ScanFile& file, const DedupKey& key,
-                                              int64_t first, int64_t last, bool add,
-                                              SeriesIds* ids);
+                                              const SeriesRowsRequest& wanted, SeriesIds* ids);
 
 }  // namespace timelake::scan

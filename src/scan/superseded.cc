@@ -21,6 +21,10 @@ namespace {
 using Positions = std::vector<int64_t>;  // ascending
 using PositionsPtr = std::shared_ptr<const Positions>;
 
+// Queries of few series that look at their part of two files before the whole files are looked at.
+constexpr int kNarrowTimes = 16;
+constexpr size_t kFewSeries = 16;
+
 constexpr int64_t kMin = std::numeric_limits<int64_t>::min();
 constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
 
@@ -104,8 +108,10 @@ class Winners {
 
 class Marker {
  public:
-  Marker(const table::Env& env, const iceberg::TableMetadata& metadata, const DedupKey& key)
-      : env_(env), metadata_(metadata), key_(key) {
+  // Only rows that pass all of `narrow`, tests of the key, are asked about.
+  Marker(const table::Env& env, const iceberg::TableMetadata& metadata, const DedupKey& key,
+         Predicate narrow)
+      : env_(env), metadata_(metadata), key_(key), narrow_(std::move(narrow)) {
     const iceberg::Schema& schema = *iceberg::CurrentSchema(metadata);
     time_ = iceberg::FindFieldById(schema, key.time_id);
     for (int id : key.key_ids) keys_.push_back(iceberg::FindFieldById(schema, id));
@@ -223,36 +229,65 @@ class Marker {
     return key;
   }
 
+  // The tests as text: they are of one schema, and of this version of it.
+  std::string NarrowKey() const {
+    std::string text;
+    for (const ColumnTest& test : narrow_.all_of) {
+      const auto field = std::find_if(keys_.begin(), keys_.end(), [&](const iceberg::Field* key) {
+        return key->id == test.field_id;
+      });
+      text += "|" + std::to_string(test.field_id) + " " + std::to_string(static_cast<int>(test.op));
+      for (const iceberg::Value& value : test.values) {
+        const std::string one = iceberg::ToText((*field)->type, value);
+        text += " " + std::to_string(one.size()) + ":" + one;
+      }
+    }
+    return text;
+  }
+
+  // Of the whole files, unless few of their rows are asked about; but when that happens again and
+  // again (a page of charts, one for each series) the whole costs less in the end.
   Result<PositionsPtr> Cached(const Bounded& file, const Bounded& rival) const {
     const std::string key = CacheKey(*file.file, *rival.file);
-    if (env_.cache) {
-      if (auto found = env_.cache->Get<Positions>(key)) return found;
-    }
-    TL_ASSIGN_OR_RAISE(Positions positions, Between(file, rival));
-    auto found = std::make_shared<const Positions>(std::move(positions));
-    if (env_.cache) {
-      const auto bytes = static_cast<int64_t>(key.size() + found->size() * sizeof(int64_t)) + 128;
-      env_.cache->Put<Positions>(key, found, bytes);
-    }
+    if (!env_.cache) return Between(file, rival, narrow_);
+    if (auto found = env_.cache->Get<Positions>(key)) return found;
+    if (narrow_.all_of.empty()) return Remember(key, file, rival, {});
+    const std::string narrow_key = key + NarrowKey();
+    if (auto found = env_.cache->Get<Positions>(narrow_key)) return found;
+    const std::string count_key = key + "|narrowed";
+    const auto count = env_.cache->Get<int>(count_key);
+    if (count && *count >= kNarrowTimes) return Remember(key, file, rival, {});
+    env_.cache->Put<int>(count_key, std::make_shared<const int>(count ? *count + 1 : 1),
+                         static_cast<int64_t>(count_key.size()) + 128);
+    return Remember(narrow_key, file, rival, narrow_);
+  }
+
+  Result<PositionsPtr> Remember(const std::string& key, const Bounded& file, const Bounded& rival,
+                                const Predicate& narrow) const {
+    TL_ASSIGN_OR_RAISE(PositionsPtr found, Between(file, rival, narrow));
+    const auto bytes = static_cast<int64_t>(key.size() + found->size() * sizeof(int64_t)) + 128;
+    env_.cache->Put<Positions>(key, found, bytes);
     return found;
   }
 
   // Rows of `file` that rows of `rival` supersede; the two may be the same.
-  Result<Positions> Between(const Bounded& file, const Bounded& rival) const {
+  Result<PositionsPtr> Between(const Bounded& file, const Bounded& rival,
+                               const Predicate& narrow) const {
     SeriesIds ids;
-    TL_ASSIGN_OR_RAISE(auto rows, ReadSeriesRows(env_, metadata_, *rival.file, key_, file.first,
-                                                 file.last, true, &ids));
+    SeriesRowsRequest wanted{
+        .first = file.first, .last = file.last, .narrow = &narrow, .add = true};
+    TL_ASSIGN_OR_RAISE(auto rows, ReadSeriesRows(env_, metadata_, *rival.file, key_, wanted, &ids));
     Winners winners(std::move(rows), ids.size());
     Positions positions;
-    if (winners.empty()) return positions;
+    if (winners.empty()) return std::make_shared<const Positions>();
     const bool same = file.file == rival.file;
     std::vector<SeriesRow> own;
     if (!same) {
       const auto [first, last] = std::minmax_element(
           winners.rows().begin(), winners.rows().end(),
           [](const SeriesRow& a, const SeriesRow& b) { return a.time < b.time; });
-      TL_ASSIGN_OR_RAISE(own, ReadSeriesRows(env_, metadata_, *file.file, key_, first->time,
-                                             last->time, false, &ids));
+      wanted = {.first = first->time, .last = last->time, .narrow = &narrow, .add = false};
+      TL_ASSIGN_OR_RAISE(own, ReadSeriesRows(env_, metadata_, *file.file, key_, wanted, &ids));
     }
     const bool older = !same && IsOlder(*file.file, *rival.file);
     for (const SeriesRow& row : same ? winners.rows() : own) {
@@ -264,12 +299,13 @@ class Marker {
       if (loses) positions.push_back(row.position);
     }
     std::sort(positions.begin(), positions.end());
-    return positions;
+    return std::make_shared<const Positions>(std::move(positions));
   }
 
   const table::Env& env_;
   const iceberg::TableMetadata& metadata_;
   const DedupKey& key_;
+  const Predicate narrow_;
   const iceberg::Field* time_ = nullptr;
   std::vector<const iceberg::Field*> keys_;
 };
@@ -281,14 +317,17 @@ Status MarkSuperseded(const table::Env& env, const iceberg::TableMetadata& metad
                       const Predicate& predicate, Plan* plan) {
   if (plan->files.empty()) return Status::OK();
   // A file that other tests rule out may still hold the row that supersedes one of another file.
-  Predicate of_key;
+  Predicate of_key, narrow;
   for (const ColumnTest& test : predicate.all_of) {
-    const bool keeps =
-        test.field_id == key.time_id ||
+    const bool is_key =
         std::find(key.key_ids.begin(), key.key_ids.end(), test.field_id) != key.key_ids.end();
-    if (keeps) of_key.all_of.push_back(test);
+    if (is_key || test.field_id == key.time_id) of_key.all_of.push_back(test);
+    if (is_key &&
+        (test.op == Op::kEq || (test.op == Op::kIn && test.values.size() <= kFewSeries))) {
+      narrow.all_of.push_back(test);
+    }
   }
-  Marker marker(env, metadata, key);
+  Marker marker(env, metadata, key, std::move(narrow));
   if (of_key.all_of.size() == predicate.all_of.size()) {
     const std::vector<ScanFile> all = plan->files;
     return marker.Run(all, plan);

@@ -20,7 +20,8 @@ struct DedupKey {
 // of the same series key and time that comes later in the order (ingest time if there is one, data
 // sequence number, file path, position) and is not deleted. Files whose keys or times cannot
 // overlap with another's are not looked into; what was found once of two files is cached, as both
-// never change. `plan` is of `predicate`.
+// never change. Of rows that fail the predicate's tests of the key nothing is said. `plan` is of
+// `predicate`.
 Status MarkSuperseded(const table::Env& env, const iceberg::TableMetadata& metadata,
                       const iceberg::Snapshot* snapshot, const DedupKey& key,
                       const Predicate& predicate, Plan* plan);

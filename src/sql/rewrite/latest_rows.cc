@@ -22,6 +22,7 @@
 #include <duckdb/planner/operator/logical_projection.hpp>
 #include <duckdb/planner/operator/logical_window.hpp>
 
+#include "sql/functions/plan_tools.h"
 #include "sql/rewrite/plan_chain.h"
 #include "sql/scan_function.h"
 
@@ -94,21 +95,21 @@ bool IsTimeDescending(const Candidate& candidate, const duckdb::BoundOrderByNode
 class Rewriter {
  public:
   Rewriter(duckdb::ClientContext& context, LogicalOperator& plan)
-      : context_(context), ctes_(FindSingleCtes(plan)) {}
+      : context_(context), plan_(plan), ctes_(FindSingleCtes(plan)) {}
 
   void Visit(LogicalOperator& op) {
     switch (op.type) {
       case LogicalOperatorType::LOGICAL_FILTER: VisitFilter(op); break;
-      case LogicalOperatorType::LOGICAL_DISTINCT:
-        VisitDistinct(op.Cast<duckdb::LogicalDistinct>());
-        break;
       case LogicalOperatorType::LOGICAL_AGGREGATE_AND_GROUP_BY:
         VisitAggregate(op.Cast<duckdb::LogicalAggregate>());
         break;
       case LogicalOperatorType::LOGICAL_LIMIT: VisitLimit(op.Cast<duckdb::LogicalLimit>()); break;
       default: break;
     }
-    for (auto& child : op.children) Visit(*child);
+    for (auto& child : op.children) {
+      if (child->type == LogicalOperatorType::LOGICAL_DISTINCT) VisitDistinct(child);
+      Visit(*child);
+    }
   }
 
  private:
@@ -192,9 +193,45 @@ class Rewriter {
       const bool all = std::all_of(numbers.begin(), numbers.end(), [&](const auto& expression) {
         return IsNumberOfNewest(*candidate, *expression);
       });
-      if (all) Take(*candidate, {});
+      if (all && Take(*candidate, {})) RemoveNumbers(*found->window);
       return;
     }
+  }
+
+  // Each series has one row now, which is its first. Without the operator DuckDB need not group the
+  // rows of the index.
+  void RemoveNumbers(duckdb::LogicalWindow& window) {
+    duckdb::unique_ptr<LogicalOperator>* slot = FindBelowSelect(plan_, window);
+    if (!slot) return;
+    const idx_t numbers = window.window_index;
+    plan::ReplaceInPlan(plan_, [&](plan::Expr& expression) {
+      if (expression->GetExpressionClass() != duckdb::ExpressionClass::BOUND_COLUMN_REF) {
+        return false;
+      }
+      const auto& ref = expression->Cast<duckdb::BoundColumnRefExpression>();
+      if (ref.binding.table_index != numbers) return false;
+      auto one = plan::Constant(duckdb::Value::BIGINT(1));
+      one->SetAlias(expression->GetAlias());
+      expression = std::move(one);
+      return true;
+    });
+    auto rows = std::move(window.children[0]);
+    *slot = std::move(rows);
+    ctes_ = FindSingleCtes(plan_);
+  }
+
+  // Where the operator hangs, if what is above it asks for columns by name, not for all there are.
+  static duckdb::unique_ptr<LogicalOperator>* FindBelowSelect(LogicalOperator& op,
+                                                              const LogicalOperator& wanted) {
+    for (auto& child : op.children) {
+      if (child.get() == &wanted) {
+        const bool by_name = op.type == LogicalOperatorType::LOGICAL_FILTER ||
+                             op.type == LogicalOperatorType::LOGICAL_PROJECTION;
+        return by_name ? &child : nullptr;
+      }
+      if (auto* slot = FindBelowSelect(*child, wanted)) return slot;
+    }
+    return nullptr;
   }
 
   static bool IsNumberOfNewest(const Candidate& candidate, const Expression& expression) {
@@ -205,7 +242,8 @@ class Rewriter {
            !window.filter_expr && window.exclude_clause == duckdb::WindowExcludeMode::NO_OTHER;
   }
 
-  void VisitDistinct(duckdb::LogicalDistinct& distinct) {
+  void VisitDistinct(duckdb::unique_ptr<LogicalOperator>& op) {
+    auto& distinct = op->Cast<duckdb::LogicalDistinct>();
     if (distinct.distinct_type != duckdb::DistinctType::DISTINCT_ON || !distinct.order_by) return;
     const auto candidate = CandidateBelow(*distinct.children[0], ctes_);
     if (!candidate || !AreTheKey(*candidate, distinct.distinct_targets)) return;
@@ -217,7 +255,10 @@ class Rewriter {
     };
     const auto first = std::find_if_not(orders.begin(), orders.end(), of_key);
     if (first == orders.end() || first + 1 != orders.end()) return;
-    if (IsTimeDescending(*candidate, *first)) Take(*candidate, {});
+    if (!IsTimeDescending(*candidate, *first) || !Take(*candidate, {})) return;
+    auto rows = std::move(distinct.children[0]);  // one of each series already
+    op = std::move(rows);
+    ctes_ = FindSingleCtes(plan_);
   }
 
   void VisitAggregate(duckdb::LogicalAggregate& aggregate) {
@@ -290,22 +331,25 @@ class Rewriter {
 
   // Lets the scan give the newest rows, if the index has them and none of these columns is NULL in
   // one of them (arg_max looks for an older row then).
-  void Take(const Candidate& candidate, const std::vector<idx_t>& not_null) {
+  bool Take(const Candidate& candidate, const std::vector<idx_t>& not_null) {
     const auto rows = candidate.table->latest(*candidate.table);
-    if (!rows) return;
+    if (!rows) return false;
     for (const idx_t column : not_null) {
-      if (rows->column(static_cast<int>(column))->null_count() != 0) return;
+      if (rows->column(static_cast<int>(column))->null_count() != 0) return false;
     }
     SetTable(candidate.chain.get(), LatestVersion(*candidate.table, rows));
+    return true;
   }
 
   duckdb::ClientContext& context_;
-  const SingleCtes ctes_;
+  LogicalOperator& plan_;
+  SingleCtes ctes_;
 };
 
 void PreOptimize(duckdb::OptimizerExtensionInput& input,
                  duckdb::unique_ptr<LogicalOperator>& plan) {
-  Rewriter(input.context, *plan).Visit(*plan);
+  Rewriter rewriter(input.context, *plan);
+  rewriter.Visit(*plan);
 }
 
 }  // namespace
