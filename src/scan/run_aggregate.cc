@@ -65,24 +65,33 @@ Ends Cut(const Ends& runs, Same&& same, AllSame&& all_same) {
 template <typename T>
 Ends CutByValue(const arrow::ArrayData& column, const Ends& runs) {
   const T* values = column.GetValues<T>(1);
-  return Cut(
-      runs, [=](int64_t begin, int64_t row) { return values[row] == values[begin]; },
-      [=](int64_t begin, int64_t row) {
-        const T value = values[begin];
-        bool differs = false;
-        for (int64_t i = 0; i < kStep; ++i) differs |= !(values[row + i] == value);
-        return !differs;
-      });
+  const auto same = [=](int64_t begin, int64_t row) { return values[row] == values[begin]; };
+  const auto all_same = [=](int64_t begin, int64_t row) {
+    const T value = values[begin];
+    bool differs = false;
+    for (int64_t i = 0; i < kStep; ++i) differs |= !(values[row + i] == value);
+    return !differs;
+  };
+  if (column.GetNullCount() == 0) return Cut(runs, same, all_same);
+  const auto valid = [bits = column.buffers[0]->data(), offset = column.offset](int64_t row) {
+    return arrow::bit_util::GetBit(bits, offset + row);
+  };
+  const auto same_or_null = [=](int64_t begin, int64_t row) {
+    return valid(row) == valid(begin) && (!valid(row) || same(begin, row));
+  };
+  return Cut(runs, same_or_null, [=](int64_t begin, int64_t row) {
+    const bool wanted = valid(begin);
+    bool differs = false;
+    for (int64_t i = 0; i < kStep; ++i) differs |= valid(row + i) != wanted;
+    return !differs && (!wanted || all_same(begin, row));
+  });
 }
 
-// Any type and NULL, by Arrow's comparison; NaN equals itself.
+// Any type, by Arrow's comparison.
 Ends CutByComparison(const arrow::Array& column, const Ends& runs) {
-  const auto options = arrow::EqualOptions::Defaults().nans_equal(true);
   return Cut(
       runs,
-      [&](int64_t begin, int64_t row) {
-        return column.RangeEquals(begin, begin + 1, row, column, options);
-      },
+      [&](int64_t begin, int64_t row) { return column.RangeEquals(begin, begin + 1, row, column); },
       [](int64_t, int64_t) { return false; });
 }
 
@@ -119,18 +128,17 @@ BucketRuns CutByBucket(const arrow::ArrayData& column, const RunKey& key, const 
 
 Ends CutBy(const arrow::Array& column, const Ends& runs) {
   const arrow::ArrayData& data = *column.data();
-  if (data.GetNullCount() == 0) {
-    switch (column.type_id()) {
-      case arrow::Type::DICTIONARY:  // a dictionary has no value twice
-      case arrow::Type::INT32:
-      case arrow::Type::DATE32: return CutByValue<int32_t>(data, runs);
-      case arrow::Type::INT64:
-      case arrow::Type::TIMESTAMP:
-      case arrow::Type::TIME64: return CutByValue<int64_t>(data, runs);
-      default: break;
-    }
+  switch (column.type_id()) {
+    case arrow::Type::DICTIONARY:  // a value that stands there twice makes two runs, no harm
+    case arrow::Type::INT32:
+    case arrow::Type::DATE32: return CutByValue<int32_t>(data, runs);
+    case arrow::Type::INT64:
+    case arrow::Type::TIMESTAMP:
+    case arrow::Type::TIME64: return CutByValue<int64_t>(data, runs);
+    case arrow::Type::FLOAT: return CutByValue<float>(data, runs);  // of each NaN a run of its own
+    case arrow::Type::DOUBLE: return CutByValue<double>(data, runs);
+    default: return CutByComparison(column, runs);
   }
-  return CutByComparison(column, runs);
 }
 
 // --- keys and values of runs ---

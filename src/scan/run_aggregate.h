@@ -50,7 +50,7 @@ struct RunAggregates {
 };
 
 // A row for each run of `batch`, in their order: the keys, then the values. NULL is a key like any
-// other. Text keys keep their dictionary.
+// other, of NaN each is a run. Text keys keep their dictionary.
 Result<std::shared_ptr<arrow::RecordBatch>> AggregateRuns(const RunAggregates& aggregates,
                                                           const arrow::RecordBatch& batch);
 

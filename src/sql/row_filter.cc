@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include <arrow/type.h>
 #include <duckdb/common/types/data_chunk.hpp>
 #include <duckdb/main/client_context.hpp>
 #include <duckdb/planner/expression/bound_reference_expression.hpp>
@@ -193,9 +194,14 @@ class Evaluator {
   void KeepByDictionary(const arrow::ArrayData& column, RowRanges* rows) {
     if (dictionary_ != column.dictionary) Judge(column.dictionary);
     const bool has_nulls = column.GetNullCount() != 0;
+    // As the scan makes them; other integers take the way for all.
+    const auto& type = static_cast<const arrow::DictionaryType&>(*column.type);
+    const int32_t* codes =
+        type.index_type()->id() == arrow::Type::INT32 ? column.GetValues<int32_t>(1) : nullptr;
     const auto passes = [&](int64_t row) {
       if (has_nulls && IsNullAt(column, row)) return null_passes_;
-      return passes_[static_cast<size_t>(IndexAt(column, column.offset + row))] != 0;
+      const int64_t code = codes ? codes[row] : IndexAt(column, column.offset + row);
+      return passes_[static_cast<size_t>(code)] != 0;
     };
     RowRanges kept;
     for (const RowRange& range : *rows) {

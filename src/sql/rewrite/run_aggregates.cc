@@ -104,9 +104,8 @@ class Candidate {
     if (const auto column = ColumnOf(*what)) {
       const iceberg::Field& field = table_->schema->fields[*column];
       const auto& keys = table_->contract.key_ids;
-      // Values that stay the same for many rows.
-      if (field.type.id != iceberg::TypeId::kString &&
-          std::find(keys.begin(), keys.end(), field.id) == keys.end()) {
+      const bool is_key = std::find(keys.begin(), keys.end(), field.id) != keys.end();
+      if (!is_key && field.type.id != iceberg::TypeId::kString && !ChangesRarely(field.id)) {
         return false;
       }
       key.column = Use(*column);
@@ -176,6 +175,25 @@ class Candidate {
   }
 
  private:
+  // Whether a column takes so little room in the files that it must be the same for many rows, as
+  // what describes a series is.
+  bool ChangesRarely(int field_id) {
+    if (!table_->snapshot || table_->rows_in_place) return false;
+    if (!files_) {
+      auto plan = scan::PlanFiles(table_->env, *table_->metadata, table_->snapshot, {});
+      if (!plan.ok()) return false;  // the scan meets it again
+      files_ = *std::move(plan);
+    }
+    int64_t bytes = 0, rows = 0;
+    for (const scan::ScanFile& file : files_->files) {
+      const auto size = file.file.column_sizes.find(field_id);
+      if (size == file.file.column_sizes.end()) return false;
+      bytes += size->second;
+      rows += file.file.record_count;
+    }
+    return bytes * 8 < rows;
+  }
+
   static bool HasExtremes(LogicalTypeId type) {
     switch (type) {
       case LogicalTypeId::INTEGER:
@@ -324,6 +342,7 @@ class Candidate {
   std::vector<duckdb::LogicalProjection*> projections_;
   duckdb::LogicalGet* get_ = nullptr;
   std::shared_ptr<const TableVersion> table_;
+  std::optional<scan::Plan> files_;  // all of the table
   ScanAggregates aggregates_;
   std::vector<duckdb::LogicalType> key_types_, value_types_;
   std::vector<std::string> key_names_, value_names_;

@@ -110,13 +110,15 @@ double Number(const arrow::Array& column, int64_t row) {
 
 TEST(RunAggregate, EqualsWhatIsComputedRowByRow) {
   std::mt19937 random(5);
-  const RunKey host{0, {}}, site{1, {}}, time{2, {}}, bucket{2, BucketOf100}, number{4, {}};
+  const RunKey host{0, {}}, site{1, {}}, time{2, {}}, bucket{2, BucketOf100}, number{4, {}},
+      day{5, {}};
   const std::vector<RunValue> values = {{RunOp::kRows, 0}, {RunOp::kCount, 3}, {RunOp::kSum, 3},
                                         {RunOp::kMin, 3},  {RunOp::kMax, 3},   {RunOp::kMin, 4},
                                         {RunOp::kMax, 4},  {RunOp::kMax, 5},   {RunOp::kMin, 2},
                                         {RunOp::kCount, 0}};
   const std::vector<std::vector<RunKey>> all_keys = {
-      {}, {host}, {bucket}, {host, bucket}, {bucket, host}, {site, bucket, host}, {time}, {number}};
+      {},     {host},   {bucket},   {host, bucket}, {bucket, host}, {site, bucket, host},
+      {time}, {number}, {day, site}};
   for (const bool nulls : {false, true}) {
     for (const auto& keys : all_keys) {
       const auto batch = RandomRows(&random, nulls)->Slice(random() % 100);
