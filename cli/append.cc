@@ -6,6 +6,7 @@
 
 #include "arguments.h"
 #include "commands.h"
+#include "follow.h"
 #include "input_files.h"
 #include "run_import.h"
 
@@ -18,9 +19,30 @@ struct Arguments {
   ReadArguments read;
   AppendArguments append;
   bool json = false;
+  bool follow = false;
+  int64_t flush_rows = 100'000;
+  int64_t flush_ms = 1000;
 };
 
+Status RunFollow(Context* context, const Arguments& arguments) {
+  if (arguments.files != std::vector<std::string>{"-"}) {
+    return UsageError("--follow reads standard input: give - as the only file");
+  }
+  FollowOptions options;
+  ARROW_ASSIGN_OR_RAISE(options.import, ToImportOptions(arguments.append, arguments.read));
+  const FileFormat format = options.import.read.format;
+  if (format != FileFormat::kCsv && format != FileFormat::kTsv) {
+    return UsageError("--follow reads delimited text: give --input-format csv or tsv");
+  }
+  options.flush_rows = arguments.flush_rows;
+  options.flush_interval_ms = arguments.flush_ms;
+  options.json = arguments.json;
+  ARROW_ASSIGN_OR_RAISE(Table table, context->OpenTable(arguments.table));
+  return Follow(context, std::move(table), options);
+}
+
 Status Run(Context* context, const Arguments& arguments) {
+  if (arguments.follow) return RunFollow(context, arguments);
   ARROW_ASSIGN_OR_RAISE(auto options, ToImportOptions(arguments.append, arguments.read));
   ARROW_ASSIGN_OR_RAISE(Table table, context->OpenTable(arguments.table));
   ARROW_ASSIGN_OR_RAISE(auto files, InputFiles::Expand(arguments.files, options.read.format));
@@ -43,11 +65,23 @@ void AddAppend(CLI::App* app, Context* context) {
       ->required();
   AddReadOptions(command, &arguments->read);
   AddAppendOptions(command, &arguments->append);
+  command->add_flag("--follow", arguments->follow,
+                    "Append what standard input gives as it comes, in few commits");
+  RequireAtLeast(1, command
+                        ->add_option("--flush-rows", arguments->flush_rows,
+                                     "With --follow: rows of one commit (default: 100000)")
+                        ->type_name("ROWS"));
+  RequireAtLeast(1, command
+                        ->add_option("--flush-ms", arguments->flush_ms,
+                                     "With --follow: milliseconds that a row waits for its commit, "
+                                     "at most (default: 1000)")
+                        ->type_name("MS"));
   AddJsonFlag(command, &arguments->json);
   SetExamples(command,
               "  timelake append cpu 'day1/*.csv.gz' day2.parquet\n"
               "  timelake append cpu readings.csv --batch-id 2026-01-03\n"
-              "  zcat readings.tsv.gz | timelake append cpu - --input-format tsv\n");
+              "  zcat readings.tsv.gz | timelake append cpu - --input-format tsv\n"
+              "  sensors | timelake append cpu - --input-format csv --follow\n");
   command->callback([context, arguments] {
     context->action = [context, arguments] { return Run(context, *arguments); };
   });

@@ -74,4 +74,51 @@ arrow::Result<ImportResult> CreateAndImport(Lake& lake, std::string_view name,
                                             const ImportOptions& options = {},
                                             ImportResult* committed = nullptr);
 
+struct AppenderOptions {
+  // batch_id: "-<number>" is added for each commit, so no other run may have the same; empty: a
+  // random one.
+  AppendOptions append;
+  int64_t flush_rows = 100'000;      // a commit begins when so many rows wait,
+  int64_t flush_interval_ms = 1000;  // or when the oldest of them has waited so long
+};
+
+struct AppenderStats {
+  int64_t rows = 0;     // durable
+  int64_t skipped = 0;  // dropped by `on_future = skip`
+  int64_t commits = 0;
+  int64_t version = 0;  // of the last commit
+};
+
+// Turns many small writes into few commits. Rows wait in memory, and while one commit is under way
+// the next gathers; what is not yet acknowledged is lost with the process. A commit whose outcome
+// is unknown is repeated with its batch id. Thread-safe.
+class Appender {
+ public:
+  static arrow::Result<std::shared_ptr<Appender>> Open(const Table& table,
+                                                       const AppenderOptions& options = {});
+  // As Close; an error goes to the log.
+  ~Appender();
+
+  // Takes all rows of `reader`, or none: what does not fit is refused here, as by Table::Append,
+  // and does no harm to the rows of others. Returns the number of this write. Waits while more than
+  // four commits' rows are waiting.
+  arrow::Result<int64_t> Append(arrow::RecordBatchReader* reader);
+  arrow::Result<int64_t> Append(const std::shared_ptr<arrow::RecordBatch>& batch);
+
+  // Waits until a write is durable; the error of the commit that it was in.
+  arrow::Status Wait(int64_t write);
+
+  // Commits what waits, and waits for it. The first error since the last Flush: the rows of that
+  // commit are not in the table (but see kCommitUnknown), later ones may be.
+  arrow::Result<AppenderStats> Flush();
+
+  // Flush, then nothing more is taken. Closing again is fine.
+  arrow::Result<AppenderStats> Close();
+
+ private:
+  class Impl;
+  explicit Appender(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
 }  // namespace timelake

@@ -34,6 +34,8 @@ class LakeObject {
 
 void BindLake(nb::module_& m);
 void BindTable(nb::module_& m);
+void BindAppender(nb::module_& m);
+nb::object OpenAppender(const std::shared_ptr<Table>& table, const AppenderOptions& options);
 // The Python object of a table.
 nb::object WrapTable(Table table);
 

@@ -24,4 +24,5 @@ NB_MODULE(_core, m) {
   BindLake(m);
   BindSession(m);
   BindTable(m);
+  BindAppender(m);
 }

@@ -132,6 +132,11 @@ AppendOptions ToAppendOptions(const nb::dict& given) {
   return options;
 }
 
+nb::object NewAppender(const TableObject& self, const nb::dict& given, int64_t flush_rows,
+                       int64_t flush_interval_ms) {
+  return OpenAppender(self.core(), {ToAppendOptions(given), flush_rows, flush_interval_ms});
+}
+
 // What an interrupted commit still did; it stays when Python raises.
 template <typename T>
 struct Outcome {
@@ -334,6 +339,8 @@ void BindTable(nb::module_& m) {
       .def("schema", [](const TableObject& self) { return ExportSchema(*self.core()->schema()); })
       .def("append", &Append, nb::arg("source"), nb::arg("options"), nb::arg("progress").none(),
            nb::arg("token") = nb::none())
+      .def("appender", &NewAppender, nb::arg("options"), nb::arg("flush_rows"),
+           nb::arg("flush_interval_ms"))
       .def("import_files", &ImportIntoTable, nb::arg("paths"), nb::arg("options"),
            nb::arg("progress").none(), nb::arg("token") = nb::none())
       .def("maintain", &Maintain, nb::arg("expire"), nb::arg("token") = nb::none())

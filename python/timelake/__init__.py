@@ -39,6 +39,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from . import _native
+from ._appender import Appender
 from ._errors import (
     AlreadyExistsError,
     CancelledError,
@@ -57,6 +58,7 @@ from ._result import Result
 from ._table import Table
 from ._types import (
     AppendReport,
+    AppenderStats,
     ArrowArrayExportable,
     ArrowSchemaExportable,
     ArrowStreamExportable,
@@ -76,6 +78,8 @@ if TYPE_CHECKING:
 __all__ = [
     "AlreadyExistsError",
     "AppendReport",
+    "Appender",
+    "AppenderStats",
     "ArrowArrayExportable",
     "ArrowSchemaExportable",
     "ArrowStreamExportable",

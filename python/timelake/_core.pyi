@@ -3,7 +3,15 @@
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ._types import FileInfo, ImportReport, MaintainReport, SettingInfo, SnapshotInfo, TableInfo
+from ._types import (
+    AppenderStats,
+    FileInfo,
+    ImportReport,
+    MaintainReport,
+    SettingInfo,
+    SnapshotInfo,
+    TableInfo,
+)
 
 version: str
 format_version: str
@@ -69,6 +77,12 @@ class Session:
     def interrupt(self) -> None: ...
     def close(self) -> None: ...
 
+class Appender:
+    def append(self, source: object) -> int: ...
+    def wait(self, write: int) -> None: ...
+    def flush(self) -> AppenderStats: ...
+    def close(self) -> AppenderStats: ...
+
 class Table:
     @property
     def name(self) -> str: ...
@@ -84,6 +98,9 @@ class Table:
         progress: _Tick,
         token: CancelToken | None = None,
     ) -> dict[str, Any]: ...
+    def appender(
+        self, options: dict[str, Any], flush_rows: int, flush_interval_ms: int
+    ) -> Appender: ...
     def import_files(
         self,
         paths: list[str],

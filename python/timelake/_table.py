@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from . import _data, _progress
+from ._appender import Appender
 from ._data import SchemaHolder
 from ._errors import InvalidArgumentError, TimelakeError
 from ._result import Result
@@ -188,6 +189,37 @@ class Table:
             except TimelakeError as error:
                 report["maintenance_error"] = str(error)
         return report  # type: ignore[return-value]
+
+    def appender(
+        self,
+        flush_rows: int = 100_000,
+        flush_interval: float = 1.0,
+        batch_id: str | None = None,
+        *,
+        properties: Mapping[str, Any] | None = None,
+        on_future: str | None = None,
+        settings: Mapping[str, Any] | None = None,
+    ) -> Appender:
+        """Turns many small writes into few commits; a context manager.
+
+        Args:
+            flush_rows: A commit begins when so many rows wait,
+            flush_interval: or when the oldest of them has waited for so many seconds.
+            batch_id: Name of this run, which no other run may have; a number is added for each
+                commit. By default a random one.
+            properties: Extra keys for the summaries of the snapshots.
+            on_future: As for :meth:`append`.
+            settings: As for :meth:`append`.
+
+        Example:
+            >>> with table.appender() as appender:
+            ...     for minute in range(3):
+            ...         time = f"2026-01-03T03:0{minute}:00Z"
+            ...         _ = appender.append({"time": [time], "device": ["b"]})
+        """
+        options = append_options(batch_id, properties, on_future, settings)
+        milliseconds = max(1, round(flush_interval * 1000))
+        return Appender(self, self._core.appender(options, flush_rows, milliseconds))
 
     def import_files(
         self,

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AppendReport",
+    "AppenderStats",
     "ArrowArrayExportable",
     "ArrowSchemaExportable",
     "ArrowStreamExportable",
@@ -71,6 +72,15 @@ class AppendReport(TypedDict):
     snapshot_id: (
         int | None
     )  #: the snapshot that added the rows (of the first append, for a duplicate)
+
+
+class AppenderStats(TypedDict):
+    """What an appender has done so far."""
+
+    rows: int  #: rows that are durable
+    skipped: int  #: rows dropped by ``on_future="skip"``
+    commits: int
+    version: int  #: of the table after the last commit; 0 before the first
 
 
 class ImportReport(TypedDict):

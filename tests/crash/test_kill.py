@@ -87,6 +87,31 @@ def test_killed_while_rows_wait_on_disk(tmp_path, step):
     kill_rounds(tmp_path, step, 4, seed=4, rows=SPILLING)
 
 
+def kill_groups(tmp_path, step, rounds, seed, group=7):
+    """Single rows that an appender commits together; `group` of them are waited for at once."""
+    make(tmp_path)
+    acknowledged, first, in_flight = [], 0, []
+    randomness = random.Random(seed)
+    for round_ in range(rounds):
+        moment = ("before", "after")[round_ % 2]
+        told = run_child(tmp_path, first, step, moment, randomness.randint(1, 3), -group)
+        acknowledged += [int(line.split()[0]) for line in told]
+        in_flight += range(first + len(told), first + len(told) + group)
+        values = check(tmp_path, acknowledged, in_flight)
+        first = max([*values, *in_flight]) + 1
+
+
+@pytest.mark.parametrize("step", ["data", "link"])
+def test_killed_in_a_group_commit(tmp_path, step):
+    kill_groups(tmp_path, step, 4, seed=5)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("step", STEPS)
+def test_killed_in_a_group_commit_many_times(tmp_path, step):
+    kill_groups(tmp_path, step, 24, seed=6)
+
+
 @pytest.mark.full
 @pytest.mark.parametrize("rows", [1, SPILLING])
 @pytest.mark.parametrize("step", STEPS)

@@ -1,7 +1,8 @@
 // Makes numbered appends to a table, one batch id each, and tells every acknowledgement on stdout,
 // until it kills itself (SIGKILL) at a chosen step of the n-th append. Append i holds the rows that
 // begin with number i * ROWS; thousands of them do not fit into its memory, so that they wait on
-// disk and are merged. Driven by tests/crash.
+// disk and are merged. With ROWS = -N the numbers are single rows given to an Appender, which
+// commits them together; after each N they are waited for. Driven by tests/crash.
 //
 //   crash_child WAREHOUSE TABLE FIRST STEP MOMENT NTH ROWS
 //
@@ -53,6 +54,24 @@ std::shared_ptr<arrow::RecordBatch> Numbered(int64_t first, int64_t rows) {
       rows, {*time.Finish(), *device.Finish(), *value.Finish()});
 }
 
+arrow::Status AppendInGroups(const timelake::Table& table, int64_t first, int64_t group) {
+  timelake::AppenderOptions options;
+  options.flush_rows = group;
+  options.flush_interval_ms = 1;
+  ARROW_ASSIGN_OR_RAISE(auto appender, timelake::Appender::Open(table, options));
+  for (int64_t i = first;; i += group) {
+    int64_t write = 0;
+    for (int64_t number = i; number < i + group; ++number) {
+      ARROW_ASSIGN_OR_RAISE(write, appender->Append(Numbered(number, 1)));
+    }
+    ARROW_RETURN_NOT_OK(appender->Wait(write));
+    for (int64_t number = i; number < i + group; ++number) {
+      std::printf("%lld new\n", static_cast<long long>(number));
+    }
+    std::fflush(stdout);
+  }
+}
+
 arrow::Status Run(char** argv) {
   const std::string root = argv[1], table_name = argv[2], step = argv[4], moment = argv[5];
   const int64_t first = std::atoll(argv[3]);
@@ -72,6 +91,7 @@ arrow::Status Run(char** argv) {
   impl->location = impl->catalog->location_uri();
   timelake::Lake lake(impl);
   ARROW_ASSIGN_OR_RAISE(auto table, lake.OpenTable(table_name));
+  if (rows < 0) return AppendInGroups(table, first, -rows);
   for (int64_t i = first; i < first + 10'000; ++i) {
     timelake::AppendOptions options;
     options.batch_id = "b" + std::to_string(i);

@@ -1,0 +1,290 @@
+#include <chrono>
+#include <condition_variable>
+#include <exception>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include <arrow/util/byte_size.h>
+#include <fmt/format.h>
+
+#include "api/append.h"
+#include "base/uuid.h"
+#include "iceberg/arrow_schema.h"
+#include "table/load.h"
+#include "table/table_impl.h"
+#include "timelake/ingest.h"
+#include "write/align.h"
+
+namespace timelake {
+namespace {
+
+using Batches = std::vector<std::shared_ptr<arrow::RecordBatch>>;
+using Steady = std::chrono::steady_clock;
+
+// Commits' worth of rows that may wait before writers have to.
+constexpr int64_t kMostWaiting = 4;
+// Times that a commit is sent again while its outcome is unknown.
+constexpr int kRepeats = 3;
+
+// Aligned batches, strings dense or in dictionaries as they came.
+class WaitingRows : public arrow::RecordBatchReader {
+ public:
+  WaitingRows(std::shared_ptr<arrow::Schema> schema, const Batches& batches)
+      : schema_(std::move(schema)), batches_(batches) {}
+
+  std::shared_ptr<arrow::Schema> schema() const override { return schema_; }
+  Status ReadNext(std::shared_ptr<arrow::RecordBatch>* batch) override {
+    *batch = next_ < batches_.size() ? batches_[next_++] : nullptr;
+    return Status::OK();
+  }
+
+ private:
+  std::shared_ptr<arrow::Schema> schema_;
+  const Batches& batches_;
+  size_t next_ = 0;
+};
+
+}  // namespace
+
+class Appender::Impl {
+ public:
+  Impl(Table table, AppenderOptions options, write::Target target)
+      : table_(std::move(table)), options_(std::move(options)), target_(std::move(target)) {
+    if (options_.append.batch_id.empty()) {
+      options_.append.batch_id = FormatUuid(NewUuidV4(*env().random));
+    }
+    thread_ = std::thread([this] { Run(); });
+  }
+  ~Impl() { Stop(); }
+
+  const table::Env& env() const { return table_.impl()->handle->env(); }
+  const std::string& name() const { return table_.name(); }
+
+  Result<int64_t> Append(arrow::RecordBatchReader* reader);
+  Status Wait(int64_t write);
+  Result<AppenderStats> Flush();
+  void Stop();
+
+ private:
+  // Writes that were taken, and not yet committed.
+  struct Group {
+    Batches batches;
+    int64_t rows = 0;
+    int64_t bytes = 0;
+    int64_t last = 0;         // number of the last write in it
+    Steady::time_point since;  // of the oldest
+  };
+  struct Failure {
+    int64_t first, last;  // writes
+    Status status;
+  };
+
+  Result<Batches> Align(arrow::RecordBatchReader* reader, int64_t* skipped) const;
+  bool IsDue() const;
+  void Run();
+  Result<AppendResult> Commit(const Batches& batches, int64_t number) const;
+
+  Table table_;
+  AppenderOptions options_;
+  const write::Target target_;
+  std::thread thread_;
+
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  Group waiting_;
+  int64_t last_write_ = 0;
+  int64_t settled_ = 0;   // writes up to this one are committed or have failed
+  int64_t flush_to_ = 0;  // writes up to this one are wanted now
+  int64_t commits_ = 0;   // tried, for batch ids
+  bool stopping_ = false;
+  std::vector<Failure> failures_;
+  size_t reported_ = 0;  // failures that Flush has told
+  AppenderStats stats_;
+};
+
+Result<Batches> Appender::Impl::Align(arrow::RecordBatchReader* reader, int64_t* skipped) const {
+  write::WriteOptions options;
+  options.on_future = options_.append.on_future.value_or(OnFuture::kError);
+  options.now_us = env().clock->NowMicros();
+  TL_ASSIGN_OR_RAISE(auto aligner, write::Aligner::Make(target_, *reader->schema(), options));
+  Batches aligned;
+  while (true) {
+    std::shared_ptr<arrow::RecordBatch> batch;
+    TL_RETURN_NOT_OK(reader->ReadNext(&batch));
+    if (batch == nullptr) break;
+    TL_ASSIGN_OR_RAISE(batch, aligner.Align(*batch));
+    if (batch->num_rows() > 0) aligned.push_back(std::move(batch));
+  }
+  *skipped = aligner.skipped();
+  return aligned;
+}
+
+Result<int64_t> Appender::Impl::Append(arrow::RecordBatchReader* reader) {
+  int64_t skipped = 0;
+  TL_ASSIGN_OR_RAISE(Batches batches, Align(reader, &skipped));
+  std::unique_lock lock(mutex_);
+  const auto closed = [this] {
+    return InvalidArgument("table {}: the appender is closed", table_.name());
+  };
+  changed_.wait(lock,
+                [this] { return stopping_ || waiting_.rows < kMostWaiting * options_.flush_rows; });
+  if (stopping_) return closed();
+  stats_.skipped += skipped;
+  if (waiting_.batches.empty()) waiting_.since = Steady::now();
+  for (auto& batch : batches) {
+    waiting_.rows += batch->num_rows();
+    waiting_.bytes += arrow::util::ReferencedBufferSize(*batch).ValueOr(0);
+    waiting_.batches.push_back(std::move(batch));
+  }
+  waiting_.last = ++last_write_;
+  changed_.notify_all();
+  return last_write_;
+}
+
+Status Appender::Impl::Wait(int64_t write) {
+  std::unique_lock lock(mutex_);
+  if (write < 1 || write > last_write_) {
+    return InvalidArgument("table {}: there is no write {}; the last was {}", table_.name(), write,
+                           last_write_);
+  }
+  changed_.wait(lock, [&] { return settled_ >= write; });
+  for (const Failure& failure : failures_) {
+    if (failure.first <= write && write <= failure.last) return failure.status;
+  }
+  return Status::OK();
+}
+
+Result<AppenderStats> Appender::Impl::Flush() {
+  std::unique_lock lock(mutex_);
+  const int64_t wanted = last_write_;
+  flush_to_ = std::max(flush_to_, wanted);
+  changed_.notify_all();
+  changed_.wait(lock, [&] { return settled_ >= wanted; });
+  if (reported_ == failures_.size()) return stats_;
+  const Status status = failures_[reported_].status;
+  reported_ = failures_.size();
+  return status;
+}
+
+void Appender::Impl::Stop() {
+  {
+    std::lock_guard lock(mutex_);
+    stopping_ = true;
+    changed_.notify_all();
+  }
+  if (thread_.joinable()) thread_.join();
+}
+
+bool Appender::Impl::IsDue() const {
+  if (waiting_.batches.empty()) return false;
+  return stopping_ || flush_to_ > settled_ || waiting_.rows >= options_.flush_rows ||
+         // A commit that need not let rows wait on disk.
+         2 * waiting_.bytes >= target_.settings.write_memory_bytes ||
+         Steady::now() - waiting_.since >= std::chrono::milliseconds(options_.flush_interval_ms);
+}
+
+void Appender::Impl::Run() {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    while (!IsDue()) {
+      // Writes without rows have nothing to wait for.
+      if (waiting_.batches.empty() && settled_ < last_write_) {
+        settled_ = last_write_;
+        changed_.notify_all();
+      }
+      if (stopping_) return;
+      if (waiting_.batches.empty()) {
+        changed_.wait(lock);
+      } else {
+        changed_.wait_until(lock,
+                            waiting_.since + std::chrono::milliseconds(options_.flush_interval_ms));
+      }
+    }
+    const Group group = std::exchange(waiting_, {});
+    const int64_t number = commits_++;
+    lock.unlock();
+    Result<AppendResult> committed = InternalError("no commit");
+    try {
+      committed = Commit(group.batches, number);
+    } catch (const std::exception& e) {  // out of memory: it must not leave the thread
+      committed = IoError("the append failed: {}", e.what());
+    }
+    lock.lock();
+    if (committed.ok()) {
+      stats_.rows += committed->rows;
+      stats_.version = committed->version;
+      ++stats_.commits;
+    } else {
+      failures_.push_back({settled_ + 1, group.last, committed.status()});
+    }
+    settled_ = group.last;
+    changed_.notify_all();
+  }
+}
+
+Result<AppendResult> Appender::Impl::Commit(const Batches& batches, int64_t number) const {
+  AppendOptions options = options_.append;
+  options.batch_id = fmt::format("{}-{}", options.batch_id, number);
+  Table table = table_;
+  for (int repeat = 0;; ++repeat) {
+    WaitingRows rows(iceberg::ToArrow(target_.schema), batches);
+    auto result = table.Append(&rows, options);
+    const bool unknown = !result.ok() && KindOf(result.status()) == ErrorKind::kCommitUnknown;
+    if (!unknown || repeat == kRepeats) {
+      if (!unknown) return result;
+      return WithContext(result.status(), "batch id " + options.batch_id);
+    }
+    env().Log(LogLevel::kWarning, name() + ": repeating a commit whose outcome is unknown: " +
+                                      MessageOf(result.status()));
+  }
+}
+
+Appender::Appender(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+
+Appender::~Appender() {
+  const auto closed = Close();
+  if (!closed.ok()) {
+    impl_->env().Log(LogLevel::kWarning, impl_->name() + ": rows of an appender are lost: " +
+                                             MessageOf(closed.status()));
+  }
+}
+
+arrow::Result<std::shared_ptr<Appender>> Appender::Open(const Table& table,
+                                                        const AppenderOptions& options) {
+  if (options.flush_rows < 1 || options.flush_interval_ms < 1) {
+    return InvalidArgument("flush rows {}, flush interval {} ms: accepted are 1 and up",
+                           options.flush_rows, options.flush_interval_ms);
+  }
+  table::Handle& handle = *table.impl()->handle;
+  table::Version version = handle.known();
+  if (!version) {
+    TL_ASSIGN_OR_RAISE(version, table::LoadNewest(handle));
+  }
+  TL_ASSIGN_OR_RAISE(auto target, api::MakeTarget(handle, *version.metadata,
+                                                  table.impl()->catalog->session_settings(),
+                                                  options.append.settings));
+  return std::shared_ptr<Appender>(
+      new Appender(std::make_unique<Impl>(table, options, std::move(target))));
+}
+
+arrow::Result<int64_t> Appender::Append(arrow::RecordBatchReader* reader) {
+  return impl_->Append(reader);
+}
+
+arrow::Result<int64_t> Appender::Append(const std::shared_ptr<arrow::RecordBatch>& batch) {
+  TL_ASSIGN_OR_RAISE(auto reader, arrow::RecordBatchReader::Make({batch}, batch->schema()));
+  return impl_->Append(reader.get());
+}
+
+arrow::Status Appender::Wait(int64_t write) { return impl_->Wait(write); }
+
+arrow::Result<AppenderStats> Appender::Flush() { return impl_->Flush(); }
+
+arrow::Result<AppenderStats> Appender::Close() {
+  impl_->Stop();
+  return impl_->Flush();
+}
+
+}  // namespace timelake

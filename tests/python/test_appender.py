@@ -1,0 +1,92 @@
+"""Many small writes in few commits."""
+
+import threading
+
+import pyarrow as pa
+import pytest
+
+START = 1_767_398_400_000_000
+
+
+def row(i, device="a"):
+    return {"time": pa.array([START + i * 1_000_000]).cast(pa.timestamp("us", "UTC")), "device": [device], "v": [float(i)]}
+
+
+@pytest.fixture
+def numbers(lake):
+    return lake.create_table("numbers", "time:timestamptz, device:string, v:double", time_column="time",
+                             series_key=["device"])
+
+
+def count(lake):
+    return lake.sql("SELECT count(*) AS n FROM numbers").to_pylist()[0]["n"]
+
+
+def test_few_commits(lake, numbers):
+    with numbers.appender(flush_rows=100, flush_interval=3600) as appender:
+        for i in range(1000):
+            assert appender.append(row(i)) == i + 1
+        stats = appender.flush()
+    assert stats["rows"] == 1000 and 3 <= stats["commits"] <= 11
+    assert stats["version"] == numbers.version
+    assert count(lake) == 1000
+
+
+def test_a_write_can_be_waited_for(timelake, lake, numbers):
+    with numbers.appender(flush_interval=0.01) as appender:
+        appender.wait(appender.append(row(1)))
+        assert count(timelake.Lake(lake.location)) == 1
+
+
+def test_the_end_of_the_block_commits_also_after_an_error(lake, numbers):
+    with pytest.raises(ZeroDivisionError), numbers.appender(flush_interval=3600) as appender:
+        appender.append(row(1))
+        1 / 0
+    assert count(lake) == 1
+
+
+def test_a_bad_write_is_refused_alone(timelake, lake, numbers):
+    with numbers.appender() as appender:
+        appender.append(row(1))
+        with pytest.raises(timelake.InvalidArgumentError, match='column "v"'):
+            appender.append({"time": ["2026-01-03T00:00:00Z"], "device": ["a"], "v": ["x"]})
+        with pytest.raises(ValueError, match="nope"):
+            appender.append({"nope": [1]})
+        with pytest.raises(ZeroDivisionError):
+            appender.append(row(1 // i) for i in (1, 0))
+        appender.append(row(2))
+    assert count(lake) == 2
+    with pytest.raises(ValueError, match="closed"):
+        appender.append(row(3))
+
+
+def test_a_commit_that_fails(timelake, lake, numbers):
+    appender = numbers.appender(flush_interval=3600)
+    appender.append(row(1))
+    lake.drop_table("numbers")
+    with pytest.raises(timelake.TimelakeError):
+        appender.flush()
+    with pytest.raises(timelake.TimelakeError):
+        appender.wait(1)
+    assert appender.close()["rows"] == 0
+
+
+def test_threads(lake, numbers):
+    def write(device):
+        for i in range(100):
+            appender.append(row(i, device))
+
+    with numbers.appender(flush_rows=50, flush_interval=0.005) as appender:
+        threads = [threading.Thread(target=write, args=(f"d{t}",)) for t in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert count(lake) == 400
+
+
+def test_bad_options(timelake, numbers):
+    with pytest.raises(ValueError, match="flush rows 0"):
+        numbers.appender(flush_rows=0)
+    with pytest.raises(ValueError, match="on_future"):
+        numbers.appender(on_future="maybe")
