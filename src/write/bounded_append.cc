@@ -336,6 +336,7 @@ Status BoundedAppend::Merge(Lane* lane) {
 
 Status BoundedAppend::Finish() {
   TL_RETURN_NOT_OK(CloseOpenLane());
+  WarnOfFanOut(*env_, *target_, lanes_.size());
   for (auto& [partition, lane] : lanes_) {
     if (!lane->runs.empty()) TL_RETURN_NOT_OK(Merge(lane.get()));
   }

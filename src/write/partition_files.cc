@@ -3,6 +3,7 @@
 #include <utility>
 
 #include <arrow/util/thread_pool.h>
+#include <fmt/format.h>
 
 #include "write/parallel.h"
 
@@ -22,6 +23,15 @@ Status WritePartitions(const FilePlan& plan, const Rows& rows, const Arrangement
         files.Add(rows, arrangement.order, job.run->begin, job.run->end, arrangement.in_place));
     return files.Finish();
   });
+}
+
+void WarnOfFanOut(const table::Env& env, const Target& target, size_t partitions) {
+  constexpr size_t kMany = 1000;
+  if (partitions < kMany) return;
+  env.Log(LogLevel::kWarning,
+          fmt::format("table {}: one append has rows of {} partitions, and writes a file for each; "
+                      "coarser partitions, or appends in the order of time, make fewer files",
+                      target.table_name, partitions));
 }
 
 }  // namespace timelake::write

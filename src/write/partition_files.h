@@ -20,4 +20,7 @@ struct PartitionJob {
 Status WritePartitions(const FilePlan& plan, const Rows& rows, const Arrangement& arrangement,
                        const std::vector<PartitionJob>& jobs, int threads, int at_once);
 
+// Warns of an append that makes thousands of files, one a partition.
+void WarnOfFanOut(const table::Env& env, const Target& target, size_t partitions);
+
 }  // namespace timelake::write

@@ -127,6 +127,7 @@ Status Appender::WriteAtOnce() {
   TL_ASSIGN_OR_RAISE(FilePlan plan, FilePlan::Make(env_, target_, arrangement.sorted));
   plan.cancelled = options_.cancelled;
   plan.group_bytes = 2 * memory_.group;
+  WarnOfFanOut(env_, target_, arrangement.partitions.size());
   std::vector<PartitionJob> jobs;
   std::vector<std::vector<StoredFile>> by_partition(arrangement.partitions.size());
   // Seeds are drawn here, in order: file names do not depend on which thread comes first.

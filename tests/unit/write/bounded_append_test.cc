@@ -232,6 +232,29 @@ TEST(BoundedAppend, DaysThatFitWaitNowhere) {
   EXPECT_EQ(spilled, 0);
 }
 
+TEST(BoundedAppend, ThousandsOfPartitionsAreWarnedOfOnce) {
+  std::vector<int64_t> minutes;
+  for (int64_t i = 0; i < 6000; ++i) minutes.push_back(i % 1500 * 60 * 24);
+  const auto batch = Readings(minutes, {"a", "b"});
+  for (const int64_t budget : {int64_t{1} << 30, int64_t{1} << 16}) {
+    Target target = TargetOf({});
+    target.settings.write_memory_bytes = budget;
+    table::Env env = TestEnv();
+    std::vector<std::string> warnings;
+    env.observer = std::make_shared<Observer>();
+    env.observer->log = [&](LogLevel level, const std::string& message) {
+      if (level == LogLevel::kWarning) warnings.push_back(message);
+    };
+    Generator generator(1);
+    WriteOptions options;
+    options.now_us = kNow;
+    const Written written =
+        Unwrapped(WriteData(env, target, InSlices(batch, 100, &generator).get(), options));
+    EXPECT_EQ(written.files.size(), 1500u);
+    EXPECT_THAT(warnings, testing::ElementsAre(HasSubstr("rows of 1500 partitions")));
+  }
+}
+
 // A file whose footer says min and max of a column with NaN is pruned wrongly by other engines.
 TEST(BoundedAppend, NanInLaterRows) {
   auto batch = Readings(
