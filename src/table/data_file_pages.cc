@@ -11,6 +11,8 @@
 #include <parquet/page_index.h>
 #include <parquet/schema.h>
 
+#include "table/zstd_pages.h"
+
 namespace timelake::table {
 namespace {
 
@@ -124,8 +126,11 @@ class OneColumnFileContents : public parquet::ParquetFileReader::Contents {
 std::unique_ptr<parquet::PageReader> OpenPages(std::shared_ptr<arrow::io::InputStream> stream,
                                                const parquet::ColumnChunkMetaData& chunk,
                                                const parquet::ColumnDescriptor& column) {
-  return parquet::PageReader::Open(std::move(stream), chunk.num_values(), chunk.compression(),
-                                   FileProperties(), column);
+  const bool zstd = chunk.compression() == parquet::Compression::ZSTD;
+  auto pages = parquet::PageReader::Open(
+      std::move(stream), chunk.num_values(),
+      zstd ? parquet::Compression::UNCOMPRESSED : chunk.compression(), FileProperties(), column);
+  return zstd ? DecompressZstd(std::move(pages)) : std::move(pages);
 }
 
 }  // namespace
