@@ -37,6 +37,9 @@ struct SessionOptions {
   int threads = 0;                     // 0: as many as the machine has
   std::string memory_limit;            // e.g. "2GB"; empty: DuckDB's default
   std::string temp_directory;          // for spilling; empty: none
+  // Columns of text leave as dictionary<int32, string>, each batch with a dictionary of its own,
+  // instead of as string: smaller and faster where values repeat.
+  bool dictionaries = false;
 };
 
 struct Params {

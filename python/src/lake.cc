@@ -125,8 +125,9 @@ void DropTable(const LakeObject& self, const std::string& name, bool if_exists, 
 }
 
 nb::object Sql(const LakeObject& self, const std::string& text, nb::handle params,
-               const std::string& name_space, const std::shared_ptr<CancelToken>& token) {
-  return PooledSql(self.core()->sessions, text, params, name_space, token);
+               const std::string& name_space, bool dictionaries,
+               const std::shared_ptr<CancelToken>& token) {
+  return PooledSql(self.core()->sessions, text, params, name_space, dictionaries, token);
 }
 
 nb::list Settings() {
@@ -174,7 +175,7 @@ void BindLake(nb::module_& m) {
       .def("namespaces", &Namespaces)
       .def("drop_table", &DropTable, nb::arg("name"), nb::arg("if_exists"), nb::arg("purge"))
       .def("sql", &Sql, nb::arg("text"), nb::arg("params").none(), nb::arg("namespace"),
-           nb::arg("token") = nb::none())
+           nb::arg("dictionaries"), nb::arg("token") = nb::none())
       .def("close", &LakeObject::Close);
   m.def("settings", &Settings);
 }

@@ -161,11 +161,12 @@ std::shared_ptr<OwnSession> OpenSession(const LakeObject& lake, const SessionOpt
 
 }  // namespace
 
-arrow::Result<SessionPool::Item> SessionPool::Take(const std::string& name_space) {
+arrow::Result<SessionPool::Item> SessionPool::Take(const std::string& name_space,
+                                                   bool dictionaries) {
   {
     const std::lock_guard lock(mutex_);
     for (auto it = idle_.rbegin(); it != idle_.rend(); ++it) {
-      if (it->name_space != name_space) continue;
+      if (it->name_space != name_space || it->dictionaries != dictionaries) continue;
       Item item = std::move(*it);
       idle_.erase(std::next(it).base());
       return item;
@@ -173,8 +174,9 @@ arrow::Result<SessionPool::Item> SessionPool::Take(const std::string& name_space
   }
   SessionOptions options;
   options.name_space = name_space;
+  options.dictionaries = dictionaries;
   ARROW_ASSIGN_OR_RAISE(Session session, Session::Open(lake_, options));
-  return Item{name_space, std::make_shared<Session>(std::move(session))};
+  return Item{name_space, dictionaries, std::make_shared<Session>(std::move(session))};
 }
 
 void SessionPool::Give(Item item) {
@@ -196,13 +198,13 @@ void SessionPool::Close() {
 }
 
 nb::object PooledSql(const std::shared_ptr<SessionPool>& pool, const std::string& text,
-                     nb::handle params, const std::string& name_space,
+                     nb::handle params, const std::string& name_space, bool dictionaries,
                      const std::shared_ptr<CancelToken>& token) {
   CallOptions options;
   options.token = token;
-  auto work = [pool, text, params = ToParams(params), name_space](
+  auto work = [pool, text, params = ToParams(params), name_space, dictionaries](
                   const std::shared_ptr<Call>& call) -> arrow::Result<std::shared_ptr<Stream>> {
-    ARROW_ASSIGN_OR_RAISE(auto item, pool->Take(name_space));
+    ARROW_ASSIGN_OR_RAISE(auto item, pool->Take(name_space, dictionaries));
     std::function<void()> ended;
     if (LeavesNoTrace(text)) ended = [pool, item] { pool->Give(item); };
     auto stream = Start(item.session, text, params, call->token(), std::move(ended));
@@ -214,16 +216,18 @@ nb::object PooledSql(const std::shared_ptr<SessionPool>& pool, const std::string
 void BindSession(nb::module_& m) {
   nb::class_<OwnSession>(m, "Session")
       .def(nb::new_([](const LakeObject& lake, const std::string& name_space, int threads,
-                       const std::string& memory_limit, const std::string& temp_directory) {
+                       const std::string& memory_limit, const std::string& temp_directory,
+                       bool dictionaries) {
              SessionOptions options;
              options.name_space = name_space;
              options.threads = threads;
              options.memory_limit = memory_limit;
              options.temp_directory = temp_directory;
+             options.dictionaries = dictionaries;
              return OpenSession(lake, options);
            }),
            nb::arg("lake"), nb::arg("namespace"), nb::arg("threads"), nb::arg("memory_limit"),
-           nb::arg("temp_directory"))
+           nb::arg("temp_directory"), nb::arg("dictionaries"))
       .def("sql", &OwnSession::Sql, nb::arg("text"), nb::arg("params").none(),
            nb::arg("token") = nb::none())
       .def("interrupt", &OwnSession::Interrupt)

@@ -20,10 +20,11 @@ class SessionPool : public std::enable_shared_from_this<SessionPool> {
 
   struct Item {
     std::string name_space;
+    bool dictionaries = false;
     std::shared_ptr<Session> session;
   };
 
-  arrow::Result<Item> Take(const std::string& name_space);
+  arrow::Result<Item> Take(const std::string& name_space, bool dictionaries);
   void Give(Item item);
   void Close();
 
@@ -36,7 +37,7 @@ class SessionPool : public std::enable_shared_from_this<SessionPool> {
 
 // Runs a statement in a session of the pool, which gets it back when the result has ended.
 nb::object PooledSql(const std::shared_ptr<SessionPool>& pool, const std::string& text,
-                     nb::handle params, const std::string& name_space,
+                     nb::handle params, const std::string& name_space, bool dictionaries,
                      const std::shared_ptr<CancelToken>& token);
 
 void BindSession(nb::module_& m);

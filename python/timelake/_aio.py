@@ -288,11 +288,20 @@ class AsyncTable:
         return await self._runner.run(self._table.maintain, compact, retention, expire, rollups)
 
 
-async def _sql(runner: _Runner, lake: Lake, query: str, params: Any, namespace: str) -> AsyncResult:
+async def _sql(
+    runner: _Runner,
+    lake: Lake,
+    query: str,
+    params: Any,
+    namespace: str,
+    dictionaries: bool = False,
+) -> AsyncResult:
     if isinstance(params, str):
         params, namespace = None, params
     values = to_params(params)
-    stream = await runner.stoppable(lambda token: lake._core.sql(query, values, namespace, token))
+    stream = await runner.stoppable(
+        lambda token: lake._core.sql(query, values, namespace, dictionaries, token)
+    )
     return AsyncResult(Result(stream), runner)
 
 
@@ -393,10 +402,15 @@ class AsyncLake:
         await self._runner.run(self._lake.drop_table, name, if_exists=if_exists, purge=purge)
 
     async def sql(
-        self, query: str, params: Params = None, namespace: str = "default"
+        self,
+        query: str,
+        params: Params = None,
+        namespace: str = "default",
+        *,
+        dictionaries: bool = False,
     ) -> AsyncResult:
         """As :meth:`Lake.sql`."""
-        return await _sql(self._runner, self._lake, query, params, namespace)
+        return await _sql(self._runner, self._lake, query, params, namespace, dictionaries)
 
     async def latest(self, table: str) -> AsyncResult:
         """As :meth:`Lake.latest`."""

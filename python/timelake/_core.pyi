@@ -65,13 +65,24 @@ class Lake:
     def namespaces(self) -> list[str]: ...
     def drop_table(self, name: str, if_exists: bool, purge: bool) -> None: ...
     def sql(
-        self, text: str, params: object, namespace: str, token: CancelToken | None = None
+        self,
+        text: str,
+        params: object,
+        namespace: str,
+        dictionaries: bool,
+        token: CancelToken | None = None,
     ) -> Stream: ...
     def close(self) -> None: ...
 
 class Session:
     def __init__(
-        self, lake: Lake, namespace: str, threads: int, memory_limit: str, temp_directory: str
+        self,
+        lake: Lake,
+        namespace: str,
+        threads: int,
+        memory_limit: str,
+        temp_directory: str,
+        dictionaries: bool,
     ) -> None: ...
     def sql(self, text: str, params: object, token: CancelToken | None = None) -> Stream: ...
     def interrupt(self) -> None: ...

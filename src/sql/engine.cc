@@ -4,6 +4,7 @@
 #include <mutex>
 #include <utility>
 
+#include <duckdb/main/client_config.hpp>
 #include <duckdb/main/client_context.hpp>
 #include <duckdb/main/pending_query_result.hpp>
 #include <duckdb/main/query_result.hpp>
@@ -16,6 +17,7 @@
 #include "sql/error.h"
 #include "sql/mentioned_tables.h"
 #include "sql/params.h"
+#include "sql/result_collector.h"
 #include "sql/result_reader.h"
 
 namespace timelake::sql {
@@ -50,6 +52,14 @@ Status ExplainNoKey(const Status& status) {
       "INSERT ... ON CONFLICT needs a key, which tables of the lake do not have: in a table with "
       "dedup a row replaces that of the same series and time ({})",
       MessageOf(status));
+}
+
+Status ReadToEnd(arrow::RecordBatchReader& reader) {
+  std::shared_ptr<arrow::RecordBatch> batch;
+  do {
+    TL_RETURN_NOT_OK(reader.ReadNext(&batch));
+  } while (batch);
+  return Status::OK();
 }
 
 }  // namespace
@@ -111,19 +121,25 @@ class Engine::Impl : public std::enable_shared_from_this<Impl> {
         return InvalidArgument("{} statements where one is expected", texts.size());
       }
     }
-    for (size_t i = 0; i + 1 < statements.size(); ++i) {
-      TL_ASSIGN_OR_RAISE(auto result, Execute(std::move(statements[i]), &values, fatal));
-      if (result->HasError()) return FromDuckDb(result->GetErrorObject(), fatal);
+    std::shared_ptr<arrow::RecordBatchReader> reader;
+    for (auto& statement : statements) {
+      if (reader) TL_RETURN_NOT_OK(ReadToEnd(*reader));  // one before the last: just an effect
+      auto output = std::make_shared<ResultOutput>();
+      output->dictionaries = options_.dictionaries;
+      TL_ASSIGN_OR_RAISE(auto planned, Plan(std::move(statement), &values, output, fatal));
+      open_result_ = true;
+      TL_ASSIGN_OR_RAISE(reader, MakeResultReader(database_, std::move(planned), std::move(output),
+                                                  [self = shared_from_this()](bool broken) {
+                                                    self->Finished(broken);
+                                                  }));
     }
-    TL_ASSIGN_OR_RAISE(auto result, Execute(std::move(statements.back()), &values, fatal));
-    open_result_ = true;
-    return MakeResultReader(database_, std::move(result),
-                            [self = shared_from_this()](bool broken) { self->Finished(broken); });
+    return reader;
   }
 
-  Result<duckdb::unique_ptr<duckdb::QueryResult>> Execute(
+  Result<duckdb::unique_ptr<duckdb::PendingQueryResult>> Plan(
       duckdb::unique_ptr<duckdb::SQLStatement> statement,
-      duckdb::case_insensitive_map_t<duckdb::BoundParameterData>* values, bool* fatal) {
+      duckdb::case_insensitive_map_t<duckdb::BoundParameterData>* values,
+      const std::shared_ptr<ResultOutput>& output, bool* fatal) {
     if (lake_) {
       auto tables = MentionedTables(*statement, lake_->default_namespace());
       if (tables.size() < 2) tables.clear();  // the lookup alone does as well
@@ -131,17 +147,18 @@ class Engine::Impl : public std::enable_shared_from_this<Impl> {
     }
     duckdb::Connection& connection = *database_->connection;
     const bool on_conflict = HasOnConflict(*statement);
+    auto& config = duckdb::ClientConfig::GetConfig(*connection.context);
+    config.get_result_collector = CollectInto(output);
     auto pending = connection.PendingQuery(std::move(statement), *values,
-                                           duckdb::QueryResultOutputType::ALLOW_STREAMING);
+                                           duckdb::QueryResultOutputType::FORCE_MATERIALIZED);
+    config.get_result_collector = nullptr;
     if (pending->HasError()) {
       const Status status = FromDuckDb(pending->GetErrorObject(), fatal);
       return on_conflict ? ExplainNoKey(status) : status;
     }
     // An interrupt that came before the statement had begun was forgotten when it did.
     if (stop_) connection.Interrupt();
-    auto result = pending->Execute();
-    if (result->HasError()) return FromDuckDb(result->GetErrorObject(), fatal);
-    return result;
+    return pending;
   }
 
   void Finished(bool broken) {
@@ -182,11 +199,7 @@ Result<std::shared_ptr<arrow::RecordBatchReader>> Engine::Query(std::string_view
 
 Status Engine::Run(std::string_view text, const Params& params) {
   TL_ASSIGN_OR_RAISE(const auto reader, Query(text, params));
-  std::shared_ptr<arrow::RecordBatch> batch;
-  do {
-    TL_RETURN_NOT_OK(reader->ReadNext(&batch));
-  } while (batch);
-  return Status::OK();
+  return ReadToEnd(*reader);
 }
 
 void Engine::Interrupt() { impl_->Interrupt(); }
