@@ -22,21 +22,6 @@ constexpr int64_t kMorselRows = 1 << 17;
 constexpr int64_t kMinMorselRows = 1 << 14;
 constexpr int64_t kMorselBytes = 64 << 20;  // uncompressed
 
-// Identity partition values stand in for columns that a file does not have (specification,
-// "Column Projection").
-std::vector<std::pair<int, iceberg::Value>> Constants(const iceberg::TableMetadata& metadata,
-                                                      const ScanFile& file) {
-  std::vector<std::pair<int, iceberg::Value>> constants;
-  const iceberg::PartitionSpec* spec = iceberg::SpecById(metadata, file.spec_id);
-  if (!spec || spec->fields.size() != file.file.partition.size()) return constants;
-  for (size_t i = 0; i < spec->fields.size(); ++i) {
-    if (spec->fields[i].transform.kind == iceberg::TransformKind::kIdentity) {
-      constants.emplace_back(spec->fields[i].source_id, file.file.partition[i]);
-    }
-  }
-  return constants;
-}
-
 size_t AddColumn(const Field& field, std::vector<Field>* columns) {
   const auto known = std::find_if(columns->begin(), columns->end(),
                                   [&](const Field& column) { return column.id == field.id; });
@@ -113,6 +98,19 @@ void Cut(const std::shared_ptr<const FileWork>& file, int row_group, const RowRa
 
 }  // namespace
 
+std::vector<std::pair<int, iceberg::Value>> PartitionConstants(
+    const iceberg::TableMetadata& metadata, const ScanFile& file) {
+  std::vector<std::pair<int, iceberg::Value>> constants;
+  const iceberg::PartitionSpec* spec = iceberg::SpecById(metadata, file.spec_id);
+  if (!spec || spec->fields.size() != file.file.partition.size()) return constants;
+  for (size_t i = 0; i < spec->fields.size(); ++i) {
+    if (spec->fields[i].transform.kind == iceberg::TransformKind::kIdentity) {
+      constants.emplace_back(spec->fields[i].source_id, file.file.partition[i]);
+    }
+  }
+  return constants;
+}
+
 Result<std::shared_ptr<FileWork>> OpenFile(const table::Env& env,
                                            const iceberg::TableMetadata& metadata,
                                            const ScanFile& file, size_t index,
@@ -126,7 +124,7 @@ Result<std::shared_ptr<FileWork>> OpenFile(const table::Env& env,
   work->file = &file.file;
   work->request.uri = file.file.file_path;
   if (file.file.file_size_in_bytes > 0) work->request.size = file.file.file_size_in_bytes;
-  work->request.constants = Constants(metadata, file);
+  work->request.constants = PartitionConstants(metadata, file);
   work->request.keep_dictionaries = request.keep_dictionaries;
   std::vector<Field>& columns = work->request.fields;
   const auto add = [&](int field_id) {

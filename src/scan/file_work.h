@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "scan/deletes.h"
@@ -35,6 +36,11 @@ struct Morsel {
   table::RowRanges rows;
   std::vector<bool> streamed;  // columns to read by ColumnStream; empty: none
 };
+
+// Identity partition values stand in for columns that a file does not have (specification, "Column
+// Projection"): field id and value.
+std::vector<std::pair<int, iceberg::Value>> PartitionConstants(
+    const iceberg::TableMetadata& metadata, const ScanFile& file);
 
 // Opens a file and finds out what of its columns is needed where. kUnsupported for data files that
 // are not Parquet.

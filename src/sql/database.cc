@@ -11,9 +11,13 @@
 #include "sql/error.h"
 #include "sql/functions.h"
 #include "sql/names.h"
+#include "sql/rewrite/asof_bounds.h"
 #include "sql/rewrite/latest_function.h"
 #include "sql/rewrite/latest_rows.h"
+#include "sql/rewrite/metadata_aggregates.h"
 #include "sql/rewrite/run_aggregates.h"
+#include "sql/scan_statistics.h"
+#include "sql/session_options.h"
 
 namespace timelake::sql {
 
@@ -66,7 +70,12 @@ std::shared_ptr<Database> Database::Open(const SessionOptions& options,
   database->instance = std::make_unique<duckdb::DuckDB>(nullptr, &config);
   RegisterFunctions(*database->instance->instance);
   RegisterLatestRows(*database->instance->instance);
+  RegisterJoinStatistics(*database->instance->instance);
+  RegisterAsofBounds(*database->instance->instance);
+  // Metadata first: what is left of an aggregate is computed while reading.
+  RegisterMetadataAggregates(*database->instance->instance);
   RegisterRunAggregates(*database->instance->instance);
+  RegisterSessionOptions(*database->instance->instance);
   duckdb::ExtensionLoader loader(*database->instance->instance, "timelake");
   RegisterLatestFunction(loader);
   database->connection = std::make_unique<duckdb::Connection>(*database->instance);

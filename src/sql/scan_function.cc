@@ -8,7 +8,6 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <duckdb/function/partition_stats.hpp>
 #include <duckdb/function/table_function.hpp>
 #include <duckdb/main/client_context.hpp>
 #include <duckdb/parallel/task_scheduler.hpp>
@@ -26,6 +25,8 @@
 #include "sql/functions/bucket_filter.h"
 #include "sql/missing_file.h"
 #include "sql/row_filter.h"
+#include "sql/scan_bind.h"
+#include "sql/scan_statistics.h"
 
 namespace timelake::sql {
 
@@ -35,36 +36,6 @@ using duckdb::idx_t;
 
 // Below this many rows a further thread costs more than it brings.
 constexpr int64_t kRowsPerThread = 65536;
-
-struct ScanBindData : duckdb::TableFunctionData {
-  std::shared_ptr<const TableVersion> table;
-  duckdb::optional_ptr<duckdb::TableCatalogEntry> entry;
-  scan::Predicate predicate;
-  std::vector<PushedFilter> in_lists;  // taken over from the plan
-  std::optional<scan::FileOrder> order;
-  std::shared_ptr<const ScanAggregates> aggregates;  // null: rows are given out
-  std::optional<BucketLimit> buckets;
-
-  duckdb::unique_ptr<duckdb::FunctionData> Copy() const override {
-    return duckdb::make_uniq<ScanBindData>(*this);
-  }
-
-  bool Equals(const duckdb::FunctionData& other) const override {
-    const auto& that = other.Cast<ScanBindData>();
-    const auto same_test = [](const scan::ColumnTest& a, const scan::ColumnTest& b) {
-      return a.field_id == b.field_id && a.op == b.op && a.values == b.values;
-    };
-    const auto same_list = [](const PushedFilter& a, const PushedFilter& b) {
-      return a.field->id == b.field->id && a.filter->Equals(*b.filter);
-    };
-    return table->name == that.table->name && table->number == that.table->number &&
-           table->snapshot == that.table->snapshot && aggregates == that.aggregates &&
-           std::equal(predicate.all_of.begin(), predicate.all_of.end(),
-                      that.predicate.all_of.begin(), that.predicate.all_of.end(), same_test) &&
-           std::equal(in_lists.begin(), in_lists.end(), that.in_lists.begin(), that.in_lists.end(),
-                      same_list);
-  }
-};
 
 struct ScanGlobal : duckdb::GlobalTableFunctionState {
   std::shared_ptr<const TableVersion> table;
@@ -282,29 +253,6 @@ void SetOrder(duckdb::unique_ptr<duckdb::RowGroupOrderOptions> options,
   bind.order = {fields[column].id, options->order_type == duckdb::OrderType::DESCENDING};
 }
 
-duckdb::unique_ptr<duckdb::NodeStatistics> Cardinality(duckdb::ClientContext&,
-                                                       const duckdb::FunctionData* bind_data) {
-  const auto& table = *bind_data->Cast<ScanBindData>().table;
-  const auto rows = static_cast<idx_t>(DeclaredRows(table));
-  return duckdb::make_uniq<duckdb::NodeStatistics>(rows);
-}
-
-// count(*) without a scan, where the manifests' counts are those of the query.
-duckdb::vector<duckdb::PartitionStatistics> PartitionStats(duckdb::ClientContext&,
-                                                           duckdb::GetPartitionStatsInput& input) {
-  const auto& bind = input.bind_data->Cast<ScanBindData>();
-  duckdb::vector<duckdb::PartitionStatistics> stats;
-  if (!bind.in_lists.empty() || !bind.table->count) return stats;
-  const auto rows = bind.table->count(*bind.table);
-  if (!rows) return stats;
-  duckdb::PartitionStatistics all;
-  all.row_start = 0;
-  all.count = static_cast<idx_t>(*rows);
-  all.count_type = duckdb::CountType::COUNT_EXACT;
-  stats.push_back(std::move(all));
-  return stats;
-}
-
 double Progress(duckdb::ClientContext&, const duckdb::FunctionData*,
                 const duckdb::GlobalTableFunctionState* global_state) {
   const auto& global = global_state->Cast<ScanGlobal>();
@@ -321,6 +269,7 @@ duckdb::InsertionOrderPreservingMap<duckdb::string> Explain(
   result["Table"] = bind.table->name;
   result["Version"] = std::to_string(bind.table->number);
   if (!bind.table->rewrite.empty()) result["Rewrite"] = bind.table->rewrite;
+  if (!bind.table->from_metadata.empty()) result["Metadata"] = bind.table->from_metadata;
   if (bind.table->time_travel) {
     result["Snapshot"] = std::to_string(bind.table->snapshot->snapshot_id);
   }
@@ -391,42 +340,6 @@ std::shared_ptr<const TableVersion> TableOf(const duckdb::TableFunction& functio
   return bind_data->Cast<ScanBindData>().table;
 }
 
-std::shared_ptr<const TableVersion> TableOf(const duckdb::LogicalGet& get) {
-  return get.bind_data->Cast<ScanBindData>().table;
-}
-
-void SetTable(duckdb::LogicalGet& get, std::shared_ptr<const TableVersion> table) {
-  get.bind_data->Cast<ScanBindData>().table = std::move(table);
-}
-
-bool AggregateWhileReading(duckdb::LogicalGet& get, ScanAggregates aggregates) {
-  auto& bind = get.bind_data->Cast<ScanBindData>();
-  const auto& fields = bind.table->schema->fields;
-  if (bind.aggregates || get.dynamic_filters || get.extra_info.sample_options) return false;
-  std::vector<PushedFilter> filters;
-  for (const auto& [column, filter] : get.table_filters.filters) {
-    if (column >= fields.size()) return false;
-    if (auto applied = Applied(*filter)) filters.push_back({&fields[column], applied});
-  }
-  bind.in_lists.insert(bind.in_lists.end(), filters.begin(), filters.end());
-  get.table_filters.filters.clear();
-  get.projection_ids.clear();
-  get.ClearColumnIds();
-  for (size_t i = 0; i < aggregates.types.size(); ++i) get.AddColumnId(i);
-  get.returned_types.assign(aggregates.types.begin(), aggregates.types.end());
-  get.names.assign(aggregates.names.begin(), aggregates.names.end());
-  bind.aggregates = std::make_shared<const ScanAggregates>(std::move(aggregates));
-  return true;
-}
-
-const ScanAggregates* AggregatesOf(const duckdb::LogicalGet& get) {
-  return get.bind_data->Cast<ScanBindData>().aggregates.get();
-}
-
-void LimitBuckets(duckdb::LogicalGet& get, BucketLimit limit) {
-  get.bind_data->Cast<ScanBindData>().buckets = limit;
-}
-
 duckdb::TableFunction MakeScanFunction() {
   duckdb::TableFunction function("timelake_scan", {}, Scan, nullptr, InitGlobal, InitLocal);
   function.projection_pushdown = true;
@@ -436,8 +349,8 @@ duckdb::TableFunction MakeScanFunction() {
   function.supports_pushdown_type = SupportsPushdown;
   function.set_scan_order = SetOrder;
   function.pushdown_complex_filter = PushdownFilters;
-  function.cardinality = Cardinality;
-  function.get_partition_stats = PartitionStats;
+  function.cardinality = ScanCardinality;
+  function.statistics = ScanStatistics;
   function.table_scan_progress = Progress;
   function.to_string = Explain;
   function.dynamic_to_string = ExplainAnalyze;
@@ -446,14 +359,6 @@ duckdb::TableFunction MakeScanFunction() {
   function.order_preservation_type = duckdb::OrderPreservationType::NO_ORDER;
   function.verify_serialization = false;
   return function;
-}
-
-duckdb::unique_ptr<duckdb::FunctionData> MakeScanBindData(std::shared_ptr<const TableVersion> table,
-                                                          duckdb::TableCatalogEntry* entry) {
-  auto bind = duckdb::make_uniq<ScanBindData>();
-  bind->table = std::move(table);
-  bind->entry = entry;
-  return bind;
 }
 
 }  // namespace timelake::sql

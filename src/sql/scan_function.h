@@ -8,6 +8,7 @@
 #include <duckdb/common/unique_ptr.hpp>
 
 #include "scan/run_aggregate.h"
+#include "sql/row_filter.h"
 #include "sql/table_version.h"
 
 namespace duckdb {
@@ -63,5 +64,18 @@ struct BucketLimit {
   bool last = true;
 };
 void LimitBuckets(duckdb::LogicalGet& get, BucketLimit limit);
+
+// Of such an operator in an optimised plan: what prunes, and the filters that the scan applies.
+const scan::Predicate& PruningOf(const duckdb::LogicalGet& get);
+std::vector<PushedFilter> FiltersOf(const duckdb::LogicalGet& get);
+
+// Adds a test that rows have to pass to be of use above; rows that do not may still come.
+void AddPruningTest(duckdb::LogicalGet& get, scan::ColumnTest test);
+
+// The operator is in a query with a join.
+void SetJoined(duckdb::LogicalGet& get);
+
+// Makes it the scan of a table version of one row, of which no column is asked for.
+void MakeOneRow(duckdb::LogicalGet& get, std::shared_ptr<const TableVersion> table);
 
 }  // namespace timelake::sql

@@ -10,10 +10,10 @@ namespace timelake::sql {
 
 namespace {
 
-Result<scan::Plan> PlanOf(const TableVersion& table, const scan::Predicate& predicate) {
+Result<scan::Plan> PlanOf(const TableVersion& table, const scan::Predicate& predicate, bool mark) {
   TL_ASSIGN_OR_RAISE(scan::Plan plan,
                      scan::PlanFiles(table.env, *table.metadata, table.snapshot, predicate));
-  if (!table.dedup) return plan;
+  if (!table.dedup || !mark) return plan;
   const scan::DedupKey key{.key_ids = table.contract.key_ids,
                            .time_id = *table.contract.time_id,
                            .ingest_time_id = table.contract.ingest_time_id,
@@ -23,22 +23,14 @@ Result<scan::Plan> PlanOf(const TableVersion& table, const scan::Predicate& pred
   return plan;
 }
 
-// Files whose rows are all there count as their manifests say.
-std::optional<int64_t> CountRows(const TableVersion& table) {
-  auto plan = PlanOf(table, {});
-  if (!plan.ok()) return std::nullopt;  // the scan meets it again
-  int64_t rows = 0;
-  for (const scan::ScanFile& file : plan->files) {
-    if (!file.position_deletes.empty() || !file.equality_deletes.empty()) return std::nullopt;
-    rows += file.file.record_count;
-    if (file.superseded) rows -= static_cast<int64_t>(file.superseded->size());
-  }
-  return rows;
-}
-
 Result<std::shared_ptr<scan::Scanner>> OpenFiles(const TableVersion& table,
                                                  scan::ScanRequest request) {
-  TL_ASSIGN_OR_RAISE(scan::Plan plan, PlanOf(table, request.predicate));
+  TL_ASSIGN_OR_RAISE(scan::Plan plan, PlanOf(table, request.predicate, true));
+  if (table.answered) {
+    std::erase_if(plan.files, [&](const scan::ScanFile& file) {
+      return table.answered->contains(file.file.file_path);
+    });
+  }
   request.schema = *table.schema;
   request.keep_dictionaries = true;
   return scan::Scanner::Make(table.env, *table.metadata, std::move(plan), std::move(request));
@@ -57,6 +49,31 @@ std::shared_ptr<arrow::RecordBatch> NewestRows(const TableVersion& table) {
 
 }  // namespace
 
+namespace {
+
+Status Apply(const table::SettingMap& session, TableVersion* version) {
+  TL_ASSIGN_OR_RAISE(const auto settings,
+                     table::ResolveSettings(version->metadata->properties, session));
+  const table::Contract& contract = version->contract;
+  version->dedup = contract.is_time_series() && settings.read_dedup.value_or(contract.dedup);
+  version->aggregates_from_metadata = settings.aggregates_from_metadata;
+  version->latest = nullptr;
+  // The index is the newest snapshot's.
+  if (contract.is_time_series() && settings.latest_from_index && !version->time_travel) {
+    version->latest = NewestRows;
+  }
+  return Status::OK();
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const TableVersion>> WithSettings(const TableVersion& table,
+                                                         const table::SettingMap& session) {
+  auto result = std::make_shared<TableVersion>(table);
+  TL_RETURN_NOT_OK(Apply(session, result.get()));
+  return result;
+}
+
 Result<std::shared_ptr<const TableVersion>> CurrentVersion(const table::Handle& handle,
                                                            const table::Version& version,
                                                            const table::SettingMap& session) {
@@ -70,29 +87,52 @@ Result<std::shared_ptr<const TableVersion>> CurrentVersion(const table::Handle& 
   auto contract = table::ReadContract(*version.metadata);
   if (!contract.ok()) return WithContext(contract.status(), handle.name());
   result->contract = *std::move(contract);
-  TL_ASSIGN_OR_RAISE(const auto settings,
-                     table::ResolveSettings(version.metadata->properties, session));
-  result->dedup =
-      result->contract.is_time_series() && settings.read_dedup.value_or(result->contract.dedup);
+  TL_RETURN_NOT_OK(Apply(session, result.get()));
   result->open = OpenFiles;
-  result->count = CountRows;
-  if (result->contract.is_time_series() && settings.latest_from_index) result->latest = NewestRows;
+  result->plan = PlanOf;
   return result;
 }
 
-std::shared_ptr<const TableVersion> LatestVersion(const TableVersion& table,
-                                                  std::shared_ptr<arrow::RecordBatch> rows) {
-  auto latest = std::make_shared<TableVersion>(table);
-  latest->latest = nullptr;
-  latest->count = nullptr;
-  latest->rewrite = "newest rows from the last-value index";
-  latest->rows_in_place = rows->num_rows();
-  latest->open = [rows](const TableVersion& version,
+namespace {
+
+std::shared_ptr<TableVersion> InPlace(const TableVersion& table,
+                                      std::shared_ptr<arrow::RecordBatch> rows,
+                                      std::string rewrite) {
+  auto result = std::make_shared<TableVersion>(table);
+  result->latest = nullptr;
+  result->plan = nullptr;
+  result->rewrite = std::move(rewrite);
+  result->rows_in_place = rows->num_rows();
+  result->open = [rows](const TableVersion& version,
                         scan::ScanRequest request) -> Result<std::shared_ptr<scan::Scanner>> {
     request.schema = *version.schema;
     return scan::ScanBatch(rows, std::move(request));
   };
-  return latest;
+  return result;
+}
+
+}  // namespace
+
+std::shared_ptr<const TableVersion> LatestVersion(const TableVersion& table,
+                                                  std::shared_ptr<arrow::RecordBatch> rows) {
+  return InPlace(table, std::move(rows), "newest rows from the last-value index");
+}
+
+std::shared_ptr<const TableVersion> AnsweredVersion(const TableVersion& table,
+                                                    std::string from_metadata) {
+  auto row = arrow::RecordBatch::Make(arrow::schema({}), 1, arrow::ArrayVector());
+  const auto result = InPlace(table, std::move(row), "");
+  result->from_metadata = std::move(from_metadata);
+  return result;
+}
+
+std::shared_ptr<const TableVersion> WithoutFiles(const TableVersion& table,
+                                                 std::set<std::string> answered,
+                                                 std::string from_metadata) {
+  auto result = std::make_shared<TableVersion>(table);
+  result->answered = std::make_shared<const std::set<std::string>>(std::move(answered));
+  result->from_metadata = std::move(from_metadata);
+  return result;
 }
 
 int64_t DeclaredRows(const TableVersion& table) {

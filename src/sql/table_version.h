@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -41,10 +42,16 @@ struct TableVersion {
   // The newest row of each series, in the columns of `schema`; null when no index holds. Unset: not
   // to be asked for.
   std::function<std::shared_ptr<arrow::RecordBatch>(const TableVersion&)> latest;
-  // The number of rows, where metadata alone tells exactly. Unset: a scan has to count.
-  std::function<std::optional<int64_t>(const TableVersion&)> count;
+  // The files that a scan would read, by metadata alone or with the rows that were replaced marked.
+  // Unset: rows in memory stand in for the table.
+  std::function<Result<scan::Plan>(const TableVersion&, const scan::Predicate&, bool mark)> plan;
+  bool aggregates_from_metadata = true;  // setting
   std::string rewrite;                   // what stands in for the scan, for EXPLAIN
   std::optional<int64_t> rows_in_place;  // of what stands in
+  // Paths of files that a scan leaves out, as what is asked of them is known from metadata; how
+  // many they are, for EXPLAIN.
+  std::shared_ptr<const std::set<std::string>> answered;
+  std::string from_metadata;
 };
 
 // The current snapshot of a version that a handle has seen. kUnsupported for a table of a newer
@@ -53,9 +60,20 @@ Result<std::shared_ptr<const TableVersion>> CurrentVersion(const table::Handle& 
                                                            const table::Version& version,
                                                            const table::SettingMap& session);
 
+// The table as a query sees it with other settings of the session.
+Result<std::shared_ptr<const TableVersion>> WithSettings(const TableVersion& table,
+                                                         const table::SettingMap& session);
+
 // The table with these rows for all of its own.
 std::shared_ptr<const TableVersion> LatestVersion(const TableVersion& table,
                                                   std::shared_ptr<arrow::RecordBatch> rows);
+
+// The table with nothing but one row without columns in it, and with fewer files to read.
+std::shared_ptr<const TableVersion> AnsweredVersion(const TableVersion& table,
+                                                    std::string from_metadata);
+std::shared_ptr<const TableVersion> WithoutFiles(const TableVersion& table,
+                                                 std::set<std::string> answered,
+                                                 std::string from_metadata);
 
 // Rows that the snapshot's summary declares; 0 if it does not say.
 int64_t DeclaredRows(const TableVersion& table);

@@ -12,6 +12,7 @@
 #include "sql/error.h"
 #include "sql/metadata_tables.h"
 #include "sql/schema_entry.h"
+#include "sql/session_options.h"
 #include "sql/time_travel.h"
 
 namespace timelake::sql {
@@ -108,6 +109,26 @@ std::shared_ptr<const TableVersion> LakeTransaction::At(const TableVersion& vers
   return known;
 }
 
+std::string LakeTransaction::ApplyOptions(std::shared_ptr<const TableVersion>* version) {
+  const auto client = context.lock();
+  if (!client) return "";
+  table::SettingMap options = SessionOptionsOf(*client);
+  if (options.empty()) return "";
+  std::string text;
+  for (const auto& [name, value] : options) text += "\n" + name + "=" + value;
+  for (const auto& [name, value] : lake_.catalog().session_settings()) {
+    options.emplace(name, value);  // the option comes first
+  }
+  // Always the same object for the same options: entries of a transaction refer to it.
+  std::lock_guard lock(mutex_);
+  const int64_t snapshot = (*version)->snapshot ? (*version)->snapshot->snapshot_id : -1;
+  const std::string key = (*version)->name + text + ((*version)->time_travel ? "\nAT" : "");
+  auto& known = snapshots_[{key, snapshot}];
+  if (!known) known = ValueOrThrow(WithSettings(**version, options));
+  *version = known;
+  return text;
+}
+
 std::shared_ptr<const TableVersion> LakeTransaction::Find(table::TableName* name) {
   // Also the text of 'file.csv' arrives here: not every name can be a table's.
   if (!table::ParseTableName(name->full()).ok()) return nullptr;
@@ -132,7 +153,8 @@ duckdb::optional_ptr<duckdb::CatalogEntry> LakeTransaction::Table(
   if (!version) return nullptr;
   if (const auto at = lookup.GetAtClause()) version = At(*version, *at);
   if (!metadata) {
-    return Entry(*version, name.table,
+    const std::string options = ApplyOptions(&version);
+    return Entry(*version, name.table + options,
                  [&] { return LakeTable::Make(schema, name.table, version); });
   }
   metadata->table = name.table;

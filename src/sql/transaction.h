@@ -59,6 +59,8 @@ class LakeTransaction : public duckdb::Transaction {
   // The same version with the snapshot of an AT clause.
   std::shared_ptr<const TableVersion> At(const TableVersion& version,
                                          const duckdb::BoundAtClause& at);
+  // The version as the options of the connection want it; their text.
+  std::string ApplyOptions(std::shared_ptr<const TableVersion>* version);
   // The entry `entry_name` of a table at one of its snapshots; `make` is called for a new one.
   using MakeEntry = std::function<std::unique_ptr<duckdb::TableCatalogEntry>()>;
   duckdb::CatalogEntry* Entry(const TableVersion& version, const std::string& entry_name,

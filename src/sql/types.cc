@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <duckdb/common/types/hugeint.hpp>
+#include <duckdb/common/types/timestamp.hpp>
 #include <duckdb/common/types/value.hpp>
 
 #include "base/error.h"
@@ -36,6 +37,20 @@ arrow::Decimal128 ToDecimal(const duckdb::Value& value) {
       return arrow::Decimal128(huge.upper, huge.lower);
     }
   }
+}
+
+duckdb::Value FromDecimal(const arrow::Decimal128& value, const iceberg::Type& type) {
+  const auto width = static_cast<uint8_t>(type.precision);
+  const auto scale = static_cast<uint8_t>(type.scale);
+  // The physical type depends on the width.
+  if (width <= 4)
+    return duckdb::Value::DECIMAL(static_cast<int16_t>(value.low_bits()), width, scale);
+  if (width <= 9)
+    return duckdb::Value::DECIMAL(static_cast<int32_t>(value.low_bits()), width, scale);
+  if (width <= 18)
+    return duckdb::Value::DECIMAL(static_cast<int64_t>(value.low_bits()), width, scale);
+  const duckdb::hugeint_t huge(value.high_bits(), value.low_bits());
+  return duckdb::Value::DECIMAL(huge, width, scale);
 }
 
 // `value` has the column's type and is not NULL.
@@ -106,6 +121,59 @@ std::optional<iceberg::Value> ToIcebergValue(const duckdb::Value& constant,
   if (!cast.DefaultTryCastAs(constant.type(), back, &error, true)) return std::nullopt;
   if (!duckdb::Value::NotDistinctFrom(back, constant)) return std::nullopt;
   return SameType(cast, type.id);
+}
+
+std::optional<duckdb::Value> ToDuckDbValue(const iceberg::Value& value, const iceberg::Type& type) {
+  using duckdb::Value;
+  const auto number = [&]<typename T>(T) { return std::get_if<T>(&value); };
+  switch (type.id) {
+    case TypeId::kBoolean:
+      if (const auto* b = number(bool())) return Value::BOOLEAN(*b);
+      break;
+    case TypeId::kInt:
+      if (const auto* i = number(int32_t())) return Value::INTEGER(*i);
+      break;
+    case TypeId::kDate:
+      if (const auto* i = number(int32_t())) return Value::DATE(duckdb::date_t(*i));
+      break;
+    case TypeId::kLong:
+      if (const auto* i = number(int64_t())) return Value::BIGINT(*i);
+      break;
+    case TypeId::kTime:
+      if (const auto* i = number(int64_t())) return Value::TIME(duckdb::dtime_t(*i));
+      break;
+    case TypeId::kTimestamp:
+      if (const auto* i = number(int64_t())) return Value::TIMESTAMP(duckdb::timestamp_t(*i));
+      break;
+    case TypeId::kTimestamptz:
+      if (const auto* i = number(int64_t())) {
+        return Value::TIMESTAMPTZ(duckdb::timestamp_tz_t(duckdb::timestamp_t(*i)));
+      }
+      break;
+    case TypeId::kFloat:
+      if (const auto* f = number(float())) return Value::FLOAT(*f);
+      break;
+    case TypeId::kDouble:
+      if (const auto* d = number(double())) return Value::DOUBLE(*d);
+      break;
+    case TypeId::kDecimal:
+      if (const auto* d = std::get_if<arrow::Decimal128>(&value)) {
+        return FromDecimal(*d, type);
+      }
+      break;
+    case TypeId::kString:
+      if (const auto* text = std::get_if<std::string>(&value)) {
+        if (Value::StringIsValid(text->data(), text->size())) return Value(*text);
+      }
+      break;
+    case TypeId::kUuid:
+      if (const auto* bytes = std::get_if<std::string>(&value); bytes && bytes->size() == 16) {
+        return Value::UUID(UuidFromBytes(bytes->data()));
+      }
+      break;
+    default: break;
+  }
+  return std::nullopt;
 }
 
 }  // namespace timelake::sql

@@ -23,4 +23,8 @@ duckdb::LogicalType ToLogicalType(const iceberg::Type& type);
 std::optional<iceberg::Value> ToIcebergValue(const duckdb::Value& constant,
                                              const iceberg::Type& type);
 
+// The other way round, of a primitive type but fixed and binary; nothing for text that is not
+// UTF-8.
+std::optional<duckdb::Value> ToDuckDbValue(const iceberg::Value& value, const iceberg::Type& type);
+
 }  // namespace timelake::sql

@@ -51,6 +51,9 @@ class DataFileReader {
   struct Stats {
     std::optional<std::string> min, max;
     std::optional<int64_t> null_count;
+    // The least and the greatest value that is neither null nor NaN, where they are sure to be
+    // values of the column: not cut, not rounded, not a zero of unknown sign. Row groups only.
+    std::optional<std::string> exact_min, exact_max;
   };
   virtual Stats row_group_stats(int row_group, int field_id) const = 0;
 

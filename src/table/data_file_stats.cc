@@ -145,6 +145,30 @@ std::optional<std::string> Serialized(const iceberg::Type& type,
   return *std::move(bytes);
 }
 
+// Only bytes are ever cut by writers that do not say whether they did. `stated`: what the file
+// says.
+bool IsWhole(const parquet::ColumnDescriptor& column, std::optional<bool> stated) {
+  const auto type = column.physical_type();
+  const bool bytes =
+      type == parquet::Type::BYTE_ARRAY || type == parquet::Type::FIXED_LEN_BYTE_ARRAY;
+  return stated.value_or(!bytes);
+}
+
+// The bound if it is a value of the column.
+std::optional<std::string> Exact(const iceberg::Type& type, const parquet::ColumnDescriptor& column,
+                                 const std::string& bytes, Side side) {
+  const auto value = Bound(type, column, bytes, side);
+  if (!value) return std::nullopt;
+  // -0.0 and 0.0 are equal: which of them is there the footer does not tell.
+  if (const auto* f = std::get_if<float>(&*value); f && *f == 0) return std::nullopt;
+  if (const auto* d = std::get_if<double>(&*value); d && *d == 0) return std::nullopt;
+  if (UnitOf(column) == LogicalType::TimeUnit::NANOS) {
+    const auto raw = PlainInteger(column, bytes);
+    if (!raw || FloorMod(*raw, 1000) != 0) return std::nullopt;
+  }
+  return Serialized(type, value);
+}
+
 bool TrustsOrder(const parquet::ColumnDescriptor& column) {
   return column.column_order().get_order() == parquet::ColumnOrder::TYPE_DEFINED_ORDER &&
          column.sort_order() != parquet::SortOrder::UNKNOWN && !IsUnsigned(column) &&
@@ -173,6 +197,12 @@ DataFileReader::Stats FileStats(const parquet::RowGroupMetaData& row_group,
   if (!is_float) {
     stats.max = Serialized(type, Bound(type, column, footer->EncodeMax(), Side::kMax));
   }
+  if (IsWhole(column, footer->is_min_value_exact())) {
+    stats.exact_min = Exact(type, column, footer->EncodeMin(), Side::kMin);
+  }
+  if (IsWhole(column, footer->is_max_value_exact())) {
+    stats.exact_max = Exact(type, column, footer->EncodeMax(), Side::kMax);
+  }
   return stats;
 }
 
@@ -185,6 +215,7 @@ DataFileReader::Stats ColumnStats(const parquet::RowGroupMetaData& row_group,
     DataFileReader::Stats stats;
     stats.null_count = source.value ? 0 : row_group.num_rows();
     stats.min = stats.max = Serialized(source.field.type, source.value);
+    stats.exact_min = stats.exact_max = stats.min;
     return stats;
   }
   auto stats = CatchParquet([&] { return FileStats(row_group, source); });

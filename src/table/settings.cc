@@ -291,6 +291,7 @@ Result<Settings> ResolveSettings(const std::map<std::string, std::string>& prope
   out.manifest_target_bytes = resolver.Number("commit.manifest.target-size-bytes");
   out.shared = resolver.Number("shared") != 0;
   out.latest_from_index = resolver.Number("latest-from-index") != 0;
+  out.aggregates_from_metadata = resolver.Number("aggregates-from-metadata") != 0;
   if (resolver.SourceOf("read-dedup") != Resolver::kDefault) {
     out.read_dedup = resolver.Number("read-dedup") != 0;
   }

@@ -93,6 +93,7 @@ struct Settings {
   bool shared = false;                // timelake.shared
   std::optional<bool> read_dedup;     // none: as dedup
   bool latest_from_index = true;
+  bool aggregates_from_metadata = true;
   std::vector<std::string> warnings;
 };
 

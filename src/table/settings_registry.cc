@@ -84,6 +84,9 @@ const std::vector<SettingDef>& Rows() {
       {"latest-from-index", "true", kAtTable | kAtSession, kBool, 0, 0, "",
        "Queries that need the newest row of each series only take it from the last-value index.",
        "timelake.latest-from-index"},
+      {"aggregates-from-metadata", "true", kAtTable | kAtSession, kBool, 0, 0, "",
+       "count, min and max take what they can from manifests and footers instead of rows.",
+       "timelake.aggregates-from-metadata"},
 
       // Appends and commits.
       {"write-memory-bytes", "1073741824", kAtTable | kAtSession | kAtCall, kInteger, 64 * kKibi,

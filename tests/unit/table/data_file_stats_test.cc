@@ -79,6 +79,34 @@ TEST(DataFileStats, FloatsHaveNoMaximum) {
   EXPECT_FALSE(StatsOf(arrow::float64(), "[NaN]", "double").min);
 }
 
+// Answers of min and max are only taken from bounds that are values.
+TEST(DataFileStats, ExactBoundsAreValues) {
+  using arrow::TimeUnit;
+  const auto bytes = [](std::string_view type, const Value& value) {
+    return iceberg::ToBytes(iceberg::ParseType(type).ValueOrDie(), value).ValueOrDie();
+  };
+  const Stats ints = StatsOf(arrow::int32(), "[3, null, -5]", "long");
+  EXPECT_EQ(ints.exact_min, bytes("long", int64_t{-5}));
+  EXPECT_EQ(ints.exact_max, bytes("long", int64_t{3}));
+  const Stats floats = StatsOf(arrow::float64(), "[2.5, NaN, 1.5]", "double");
+  EXPECT_EQ(floats.exact_min, bytes("double", 1.5));
+  EXPECT_EQ(floats.exact_max, bytes("double", 2.5));  // of those that are not NaN
+  const Stats zero = StatsOf(arrow::float64(), "[0.0, 1.0]", "double");
+  EXPECT_FALSE(zero.exact_min) << "it may be -0.0";
+  EXPECT_EQ(zero.exact_max, bytes("double", 1.0));
+  const Stats nanos = StatsOf(arrow::timestamp(TimeUnit::NANO), "[-1, 2000]", "timestamp");
+  EXPECT_FALSE(nanos.exact_min) << "rounded";
+  EXPECT_EQ(nanos.exact_max, bytes("timestamp", int64_t{2}));
+  const std::string longest(40, 'x');
+  const Stats text = StatsOf(arrow::utf8(), "[\"a\", \"" + longest + "\"]", "string");
+  EXPECT_EQ(text.exact_max, longest);
+  EXPECT_EQ(StatsOf(arrow::decimal128(20, 2), R"(["-327.68", "1.28"])", "decimal(20,2)").exact_max,
+            bytes("decimal(20,2)", arrow::Decimal128(128)));
+  EXPECT_FALSE(StatsOf(arrow::uint32(), "[1, 2]", "long").exact_max);
+  const Stats none = StatsOf(arrow::int32(), "[null]", "int");
+  EXPECT_FALSE(none.exact_min || none.exact_max);
+}
+
 TEST(DataFileStats, WhatMustNotBeTrustedIsLeftOut) {
   const Stats unsigned_ints = StatsOf(arrow::uint32(), "[1, 4294967295]", "long");
   EXPECT_FALSE(unsigned_ints.min || unsigned_ints.max);
