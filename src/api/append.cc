@@ -5,6 +5,7 @@
 #include "base/uuid.h"
 #include "index/last_value_index.h"
 #include "table/append.h"
+#include "table/changes.h"
 #include "table/load.h"
 #include "table/settings_columns.h"
 #include "write/write.h"
@@ -135,12 +136,18 @@ Result<write::Target> MakeTarget(const Handle& handle, const iceberg::TableMetad
 }
 
 Result<AppendResult> Append(Handle& handle, const table::SettingMap& session,
-                            arrow::RecordBatchReader* reader, const AppendOptions& options) {
+                            arrow::RecordBatchReader* reader, const AppendOptions& options,
+                            const iceberg::TableMetadata* create) {
   const table::Env& env = handle.env();
   TL_RETURN_NOT_OK(CheckSummaryKeys(options.properties));
-  Version base = handle.known();
-  if (!base) {
-    TL_ASSIGN_OR_RAISE(base, table::LoadNewest(handle));
+  Version base;
+  if (create) {
+    base.metadata = std::make_shared<const iceberg::TableMetadata>(*create);
+  } else {
+    base = handle.known();
+    if (!base) {
+      TL_ASSIGN_OR_RAISE(base, table::LoadNewest(handle));
+    }
   }
   TL_ASSIGN_OR_RAISE(write::Target target,
                      MakeTarget(handle, *base.metadata, session, options.settings));
@@ -156,6 +163,10 @@ Result<AppendResult> Append(Handle& handle, const table::SettingMap& session,
     AppendResult nothing;
     nothing.skipped = written.skipped;
     nothing.version = base.number;
+    if (create) {
+      TL_ASSIGN_OR_RAISE(const auto created, table::CommitCreate(handle, *create));
+      nothing.version = created.version.number;
+    }
     return nothing;
   }
 
@@ -173,7 +184,9 @@ Result<AppendResult> Append(Handle& handle, const table::SettingMap& session,
   commit_options.time_budget_us = target.settings.commit_timeout_us;
   commit_options.cancelled = options.cancelled;
   const int64_t commit_started = env.clock->BootMicros();
-  TL_ASSIGN_OR_RAISE(auto outcome, table::CommitAppend(handle, request, commit_options));
+  TL_ASSIGN_OR_RAISE(auto outcome,
+                     create ? table::CommitCreateWithRows(handle, *create, request, commit_options)
+                            : table::CommitAppend(handle, request, commit_options));
   AppendResult result = Report(written, outcome);
   result.commit_ms = static_cast<double>(env.clock->BootMicros() - commit_started) / 1000.0;
   env.Metric("append.rows", result.duplicate ? 0 : result.rows);

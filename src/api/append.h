@@ -14,9 +14,11 @@ Result<write::Target> MakeTarget(const table::Handle& handle,
                                  const table::SettingMap& session,
                                  const std::map<std::string, std::string>& call_settings);
 
-// Writes the rows of `reader` and commits them with the table's last-value index.
+// Writes the rows of `reader` and commits them with the table's last-value index. `create`: the
+// metadata of a table that is not there yet and comes with the same commit.
 Result<AppendResult> Append(table::Handle& handle, const table::SettingMap& session,
-                            arrow::RecordBatchReader* reader, const AppendOptions& options);
+                            arrow::RecordBatchReader* reader, const AppendOptions& options,
+                            const iceberg::TableMetadata* create = nullptr);
 
 // The newest row of every series at `version`: from the index, else by a scan.
 Result<std::shared_ptr<arrow::Table>> Latest(const table::Env& env, const std::string& name,

@@ -25,15 +25,8 @@ constexpr idx_t kBatchRows = idx_t{16} * STANDARD_VECTOR_SIZE;
 constexpr idx_t kBatchBytes = idx_t{16} << 20;
 
 struct SinkState : duckdb::GlobalSinkState {
-  ~SinkState() override {
-    const bool unfinished = stream != nullptr;
-    stream.reset();  // waits until the append has cleaned up
-    if (unfinished && undo) undo();
-  }
-
   std::shared_ptr<arrow::Schema> schema;
   std::mutex mutex;
-  std::function<void()> undo;
   std::unique_ptr<AppendStream> stream;  // of the first rows on
   int64_t rows = 0;                      // committed
 };
@@ -72,7 +65,6 @@ class AppendOperator : public duckdb::PhysicalOperator {
   duckdb::unique_ptr<duckdb::GlobalSinkState> GetGlobalSinkState(
       duckdb::ClientContext& context) const override {
     auto state = duckdb::make_uniq<SinkState>();
-    state->undo = target_.undo;
     auto options = Options(context);
     duckdb::vector<duckdb::string> names(target_.columns.begin(), target_.columns.end());
     ArrowSchema exported;
@@ -115,19 +107,19 @@ class AppendOperator : public duckdb::PhysicalOperator {
     return duckdb::SinkCombineResultType::FINISHED;
   }
 
-  duckdb::SinkFinalizeType Finalize(duckdb::Pipeline&, duckdb::Event&, duckdb::ClientContext&,
+  duckdb::SinkFinalizeType Finalize(duckdb::Pipeline&, duckdb::Event&,
+                                    duckdb::ClientContext& context,
                                     duckdb::OperatorSinkFinalizeInput& input) const override {
     auto& state = input.global_state.Cast<SinkState>();
-    if (!state.stream) {
+    if (!state.stream && !target_.create) {
       ThrowIfError(target_.open().status());
       return duckdb::SinkFinalizeType::READY;
     }
-    state.rows = state.stream->rows();
-    const auto result = state.stream->Finish();
-    const bool unknown = !result.ok() && KindOf(result.status()) == ErrorKind::kCommitUnknown;
-    if (result.ok() || unknown) state.undo = nullptr;
-    ThrowIfError(result.status());
+    AppendStream& stream = Stream(context, state);  // a table without rows, too
+    state.rows = stream.rows();
+    ThrowIfError(stream.Finish().status());
     state.stream.reset();
+    if (target_.made) target_.made();
     return duckdb::SinkFinalizeType::READY;
   }
 
@@ -155,11 +147,12 @@ class AppendOperator : public duckdb::PhysicalOperator {
     std::lock_guard lock(state.mutex);
     if (state.stream) return *state.stream;
     const auto handle = ValueOrThrow(target_.open());
-    const auto append = [handle, lake = &lake_](arrow::RecordBatchReader* reader,
-                                                std::function<bool()> cancelled) {
+    const auto append = [handle, lake = &lake_, create = target_.create](
+                            arrow::RecordBatchReader* reader, std::function<bool()> cancelled) {
       AppendOptions options;
       options.cancelled = std::move(cancelled);
-      return lake->append()(*handle, lake->catalog().session_settings(), reader, options);
+      return lake->append()(*handle, lake->catalog().session_settings(), reader, options,
+                            create.get());
     };
     state.stream = std::make_unique<AppendStream>(state.schema, append,
                                                   [&context] { return context.IsInterrupted(); });

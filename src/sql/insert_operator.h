@@ -23,11 +23,11 @@ struct InsertTarget {
   std::string table;                   // "namespace.table"
   std::vector<std::string> columns;    // of the table, by exact name
   std::vector<duckdb::idx_t> sources;  // for each of them its column of the query
-  // The table to append to; for CREATE TABLE AS makes it. Called when the first rows are there, or
-  // when there are none.
+  // The table to append to; called when the first rows are there.
   std::function<Result<std::shared_ptr<table::Handle>>()> open;
-  // Takes back what `open` made, after an error.
-  std::function<void()> undo;
+  // Of CREATE TABLE AS: the table that comes with its rows; `made` is called when it is there.
+  std::shared_ptr<const iceberg::TableMetadata> create;
+  std::function<void()> made;
 };
 
 // The operator that appends what `source` gives, as one commit, and returns the number of rows.

@@ -19,19 +19,6 @@
 
 namespace timelake::sql {
 
-namespace {
-
-// Somebody else may have written to it since it was made.
-Status DropIfEmpty(LakeContext& lake, const table::TableName& name) {
-  TL_ASSIGN_OR_RAISE(const auto handle, lake.catalog().Open(name));
-  if (iceberg::CurrentSnapshot(*handle->known().metadata)) {
-    return Conflict("it has rows of another writer");
-  }
-  return lake.catalog().Drop(name, true, false);
-}
-
-}  // namespace
-
 duckdb::PhysicalOperator& PlanInsert(duckdb::ClientContext& context,
                                      duckdb::PhysicalPlanGenerator& planner,
                                      duckdb::LogicalInsert& logical,
@@ -75,24 +62,18 @@ duckdb::PhysicalOperator& PlanCreate(duckdb::ClientContext& context,
   ThrowIfError(table::ParseTableName(name.full()).status());
   RefuseInTransaction(context, "CREATE TABLE AS");
   auto table = ValueOrThrow(ToNewTable(info));
-  table.options.if_not_exists = false;  // it was looked for already; another's table is not ours
   InsertTarget target;
   target.table = name.full();
   for (const auto& column : info.columns.Logical()) {
     target.sources.push_back(target.columns.size());
     target.columns.push_back(column.Name());
   }
-  target.open = [&lake, name, table = std::move(table)] {
-    return lake.catalog().Create(name, table.schema, table.options);
+  auto draft = ValueOrThrow(lake.catalog().MakeDraft(name, table.schema, table.options));
+  target.create = std::make_shared<const iceberg::TableMetadata>(std::move(draft.metadata));
+  target.open = [handle = draft.handle]() -> Result<std::shared_ptr<table::Handle>> {
+    return handle;
   };
-  target.undo = [&lake, name] {
-    const Status status = DropIfEmpty(lake, name);
-    if (status.ok()) return;
-    lake.catalog().env().Log(
-        LogLevel::kWarning,
-        "table " + name.full() +
-            " is left behind by a failed CREATE TABLE AS: " + MessageOf(status));
-  };
+  target.made = [&lake, name, handle = draft.handle] { lake.catalog().Keep(name, handle); };
   return PlanAppend(context, planner, logical, source, lake, std::move(target));
 }
 

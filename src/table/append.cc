@@ -8,6 +8,7 @@
 #include "base/uuid.h"
 #include "iceberg/invariants.h"
 #include "table/batch_ids.h"
+#include "table/changes.h"
 #include "table/manifests.h"
 #include "table/merge_manifests.h"
 #include "table/next_metadata.h"
@@ -95,16 +96,15 @@ Result<ManifestRows> AppendBuilder::NewRows(const Version& base, const iceberg::
     TL_ASSIGN_OR_RAISE(auto before, ReadRows(env_, *head));
     rows = *before;
   }
-  TL_ASSIGN_OR_RAISE(
-      auto merged, MergeSmallManifests(handle_, *base.metadata, std::move(rows),
-                                       snapshot.snapshot_id, snapshot.sequence_number));
+  TL_ASSIGN_OR_RAISE(auto merged,
+                     MergeSmallManifests(handle_, *base.metadata, std::move(rows),
+                                         snapshot.snapshot_id, snapshot.sequence_number));
   rows = std::move(merged.rows);
   for (auto& object : merged.objects) attempt->objects.push_back(std::move(object));
-  TL_ASSIGN_OR_RAISE(auto added,
-                     iceberg::DescribeManifest(*header_, entries_,
-                                               store::UriOf(*env_.store, manifest_key_),
-                                               manifest_length_, snapshot.snapshot_id,
-                                               snapshot.sequence_number));
+  TL_ASSIGN_OR_RAISE(
+      auto added,
+      iceberg::DescribeManifest(*header_, entries_, store::UriOf(*env_.store, manifest_key_),
+                                manifest_length_, snapshot.snapshot_id, snapshot.sequence_number));
   rows.push_back(std::move(added));
   return rows;
 }
@@ -116,13 +116,15 @@ Result<BuildResult> AppendBuilder::Build(const Version& base, const std::set<int
     checked_batch_id_ = true;
     if (auto hit = FindBatchId(env_, metadata, request_.batch_id)) {
       const bool own = created.contains(hit->snapshot_id) && rules.batch_own;
-      return Settled{own ? Settled::Why::kOwnSnapshot : Settled::Why::kDuplicate,
-                     hit->snapshot_id, hit->rows};
+      return Settled{own ? Settled::Why::kOwnSnapshot : Settled::Why::kDuplicate, hit->snapshot_id,
+                     hit->rows};
     }
   }
   if (env_.clock->BootMicros() - request_.started_boot_us >= kMaxDataAgeUs) {
-    return Conflict("table {}: the data files were written too long ago to be committed safely; "
-                    "append the rows again", handle_.name());
+    return Conflict(
+        "table {}: the data files were written too long ago to be committed safely; "
+        "append the rows again",
+        handle_.name());
   }
   Attempt attempt;
   if (!stored_) TL_RETURN_NOT_OK(WriteAddedManifest(metadata));
@@ -130,7 +132,8 @@ Result<BuildResult> AppendBuilder::Build(const Version& base, const std::set<int
     attempt.sync_too = request_.data_keys;
     attempt.sync_too.push_back(manifest_key_);
   }
-  attempt.metadata = Following(handle_, base);
+  attempt.metadata = base.number == 0 ? metadata : Following(handle_, base);
+  attempt.metadata.properties.erase(kCommitId);  // the snapshot's id tells this version
   const iceberg::Snapshot* parent = iceberg::CurrentSnapshot(metadata);
   iceberg::Snapshot snapshot;
   do {
@@ -150,9 +153,10 @@ Result<BuildResult> AppendBuilder::Build(const Version& base, const std::set<int
                   FormatUuid(NewUuidV4(*env_.random)));
   snapshot.manifest_list = store::UriOf(*env_.store, list_key);
   TL_RETURN_NOT_OK(iceberg::CheckManifestList(snapshot, rows));
-  TL_ASSIGN_OR_RAISE(auto list, iceberg::WriteManifestList(
-                                    {snapshot.snapshot_id, snapshot.parent_snapshot_id,
-                                     snapshot.sequence_number}, rows));
+  TL_ASSIGN_OR_RAISE(
+      auto list,
+      iceberg::WriteManifestList(
+          {snapshot.snapshot_id, snapshot.parent_snapshot_id, snapshot.sequence_number}, rows));
   attempt.objects.push_back({list_key, std::move(list)});
 
   std::function<void()> remember_index;
@@ -177,26 +181,22 @@ Result<BuildResult> AppendBuilder::Build(const Version& base, const std::set<int
 
 }  // namespace
 
-Result<AppendOutcome> CommitAppend(Handle& handle, const AppendRequest& request,
-                                   const CommitOptions& options) {
-  AppendBuilder builder(handle, request);
-  auto committed = Commit(
-      handle,
-      [&](const Version& base, const std::set<int64_t>& created) {
-        return builder.Build(base, created);
-      },
-      options);
+namespace {
+
+// What remains to do when a commit is over: data files that no version names go.
+Result<AppendOutcome> Conclude(Handle& handle, const AppendRequest& request,
+                               const AppendBuilder& builder, Result<CommitResult> committed) {
   const bool failed = !committed.ok() && KindOf(committed.status()) != ErrorKind::kCommitUnknown;
-  const bool duplicate = committed.ok() && committed->settled &&
-                         committed->settled->why == Settled::Why::kDuplicate;
+  const bool duplicate =
+      committed.ok() && committed->settled && committed->settled->why == Settled::Why::kDuplicate;
   if (failed || duplicate) {
     std::vector<std::string> keys = request.data_keys;
     keys.insert(keys.end(), builder.own_keys().begin(), builder.own_keys().end());
     const Env& env = handle.env();
     Status status = Retried(env, [&] { return env.store->DeleteAll(keys); });
     if (!status.ok()) {
-      env.Log(LogLevel::kInfo, handle.name() + ": data files left for orphan clean-up: " +
-                                   status.message());
+      env.Log(LogLevel::kInfo,
+              handle.name() + ": data files left for orphan clean-up: " + status.message());
     }
   }
   TL_RETURN_NOT_OK(committed.status());
@@ -208,6 +208,37 @@ Result<AppendOutcome> CommitAppend(Handle& handle, const AppendRequest& request,
   }
   outcome.commit = std::move(*committed);
   return outcome;
+}
+
+}  // namespace
+
+Result<AppendOutcome> CommitAppend(Handle& handle, const AppendRequest& request,
+                                   const CommitOptions& options) {
+  AppendBuilder builder(handle, request);
+  auto committed = Commit(
+      handle,
+      [&](const Version& base, const std::set<int64_t>& created) {
+        return builder.Build(base, created);
+      },
+      options);
+  return Conclude(handle, request, builder, std::move(committed));
+}
+
+Result<AppendOutcome> CommitCreateWithRows(Handle& handle, const iceberg::TableMetadata& metadata,
+                                           const AppendRequest& request,
+                                           const CommitOptions& options) {
+  AppendBuilder builder(handle, request);
+  auto committed = CommitCreate(
+      handle, metadata, options,
+      [&](const iceberg::TableMetadata& first,
+          const std::set<int64_t>& created) -> Result<Attempt> {
+        Version nothing;
+        nothing.metadata = std::make_shared<const iceberg::TableMetadata>(first);
+        TL_ASSIGN_OR_RAISE(BuildResult built, builder.Build(nothing, created));
+        if (auto* attempt = std::get_if<Attempt>(&built)) return std::move(*attempt);
+        return InternalError("table {}: rows of a table that is not there yet", handle.name());
+      });
+  return Conclude(handle, request, builder, std::move(committed));
 }
 
 }  // namespace timelake::table

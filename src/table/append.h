@@ -16,24 +16,24 @@ namespace timelake::table {
 
 // The last-value index of a snapshot about to be committed.
 struct IndexObject {
-  std::string uri;                      // becomes the summary's `timelake.last-value-index`
-  std::optional<store::PutRequest> put; // absent: the parent's index is carried on unchanged
-  std::function<void()> on_success;     // remember the decoded index; may be empty
+  std::string uri;                       // becomes the summary's `timelake.last-value-index`
+  std::optional<store::PutRequest> put;  // absent: the parent's index is carried on unchanged
+  std::function<void()> on_success;      // remember the decoded index; may be empty
 };
 
 // Builds the index of `base`'s head plus what this call adds; nullopt: there is none. Injected,
 // because the index lives in a layer above.
-using IndexFn = std::function<Result<std::optional<IndexObject>>(const Version& base,
-                                                                 int64_t snapshot_id)>;
+using IndexFn =
+    std::function<Result<std::optional<IndexObject>>(const Version& base, int64_t snapshot_id)>;
 
 struct AppendRequest {
   std::vector<iceberg::DataFile> files;  // already stored, all of `spec_id`
   std::vector<std::string> data_keys;    // their keys, not yet synced
   int spec_id = 0;
-  std::string batch_id;                  // empty: none
+  std::string batch_id;                        // empty: none
   std::map<std::string, std::string> summary;  // extra keys
-  IndexFn index;                         // may be empty: no index
-  int64_t started_boot_us = 0;           // before the first data file was written
+  IndexFn index;                               // may be empty: no index
+  int64_t started_boot_us = 0;                 // before the first data file was written
 };
 
 struct AppendOutcome {
@@ -47,5 +47,10 @@ struct AppendOutcome {
 // the data files are deleted.
 Result<AppendOutcome> CommitAppend(Handle& handle, const AppendRequest& request,
                                    const CommitOptions& options = {});
+
+// The same as the first version of a table with this metadata (CommitCreate). kAlreadyExists.
+Result<AppendOutcome> CommitCreateWithRows(Handle& handle, const iceberg::TableMetadata& metadata,
+                                           const AppendRequest& request,
+                                           const CommitOptions& options = {});
 
 }  // namespace timelake::table

@@ -10,10 +10,11 @@
 
 namespace timelake::table {
 
-// Writes the rows of a reader to a table as one commit, all or nothing. Injected where SQL writes,
-// because the layer that does it lies above.
-using AppendFn =
-    std::function<Result<AppendResult>(Handle& handle, const SettingMap& session,
-                                       arrow::RecordBatchReader* reader, const AppendOptions&)>;
+// Writes the rows of a reader to a table as one commit, all or nothing; `create`, if there is one,
+// is the metadata of a table that the same commit makes (without rows, too). Injected where SQL
+// writes, because the layer that does it lies above.
+using AppendFn = std::function<Result<AppendResult>(
+    Handle& handle, const SettingMap& session, arrow::RecordBatchReader* reader,
+    const AppendOptions&, const iceberg::TableMetadata* create)>;
 
 }  // namespace timelake::table

@@ -130,25 +130,36 @@ Result<std::shared_ptr<Handle>> Catalog::Open(const TableName& name) {
   return MissingTable(name);
 }
 
+Result<Catalog::Draft> Catalog::MakeDraft(const TableName& name, const iceberg::Schema& schema,
+                                          const TableOptions& options) const {
+  Draft draft;
+  draft.handle = std::make_shared<Handle>(env_, name.full(), FolderOf(name));
+  const int64_t now_us = env_.clock->NowMicros();
+  TL_ASSIGN_OR_RAISE(draft.metadata,
+                     NewTableMetadata(schema, options, draft.handle->location(),
+                                      FormatUuid(NewUuidV7(now_us / 1000, *env_.random)),
+                                      FormatUuid(NewUuidV4(*env_.random)), now_us / 1000));
+  return draft;
+}
+
+void Catalog::Keep(const TableName& name, std::shared_ptr<Handle> handle) {
+  std::lock_guard lock(mutex_);
+  handles_[name.full()] = std::move(handle);
+}
+
 Result<std::shared_ptr<Handle>> Catalog::Create(const TableName& name,
                                                 const iceberg::Schema& schema,
                                                 const TableOptions& options) {
-  auto handle = std::make_shared<Handle>(env_, name.full(), FolderOf(name));
-  const int64_t now_us = env_.clock->NowMicros();
-  TL_ASSIGN_OR_RAISE(auto metadata,
-                     NewTableMetadata(schema, options, handle->location(),
-                                      FormatUuid(NewUuidV7(now_us / 1000, *env_.random)),
-                                      FormatUuid(NewUuidV4(*env_.random)), now_us / 1000));
-  auto created = CommitCreate(*handle, metadata);
+  TL_ASSIGN_OR_RAISE(Draft draft, MakeDraft(name, schema, options));
+  auto created = CommitCreate(*draft.handle, draft.metadata);
   if (!created.ok()) {
     if (KindOf(created.status()) == ErrorKind::kAlreadyExists && options.if_not_exists) {
       return Open(name);
     }
     return created.status();
   }
-  std::lock_guard lock(mutex_);
-  handles_[name.full()] = handle;
-  return handle;
+  Keep(name, draft.handle);
+  return draft.handle;
 }
 
 Status Catalog::Drop(const TableName& name, bool if_exists, bool purge) {

@@ -34,6 +34,14 @@ class Catalog {
 
   Result<std::shared_ptr<Handle>> Create(const TableName& name, const iceberg::Schema& schema,
                                          const TableOptions& options);
+  // A table that is not there yet: its handle and the metadata to commit. Keep it once it is there.
+  struct Draft {
+    std::shared_ptr<Handle> handle;
+    iceberg::TableMetadata metadata;
+  };
+  Result<Draft> MakeDraft(const TableName& name, const iceberg::Schema& schema,
+                          const TableOptions& options) const;
+  void Keep(const TableName& name, std::shared_ptr<Handle> handle);
   Status Drop(const TableName& name, bool if_exists, bool purge);
 
   // Forgets the shared handle, e.g. after the table was found dropped or replaced.

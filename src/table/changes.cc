@@ -89,25 +89,34 @@ Result<CommitResult> CommitDrop(Handle& handle, const CommitOptions& options) {
 }
 
 Result<CommitResult> CommitCreate(Handle& handle, const iceberg::TableMetadata& metadata,
-                                  const CommitOptions& options) {
+                                  const CommitOptions& options, const BuildFirstFn& build) {
+  const auto first = [&](const iceberg::TableMetadata& of,
+                         const std::set<int64_t>& created) -> Result<Attempt> {
+    if (build) return build(of, created);
+    Attempt attempt;
+    attempt.metadata = of;
+    return attempt;
+  };
   const Env& env = handle.env();
   const int64_t listed = env.clock->BootMicros();
   TL_ASSIGN_OR_RAISE(auto newest, FindNewest(handle, {}));
-  if (!newest) return CommitFirst(handle, metadata, listed, options);
+  if (!newest) {
+    TL_ASSIGN_OR_RAISE(Attempt attempt, first(metadata, {}));
+    return CommitFirst(handle, std::move(attempt), listed, options);
+  }
   CommitOptions on_tombstone = options;
   on_tombstone.on_tombstone = true;
   return Commit(
       handle,
-      [&](const Version& base, const std::set<int64_t>&) -> Result<BuildResult> {
+      [&](const Version& base, const std::set<int64_t>& created) -> Result<BuildResult> {
         if (!IsDropped(*base.metadata)) {
           return AlreadyExists("table {} already exists", handle.name());
         }
-        Attempt attempt;
-        attempt.metadata = metadata;
+        iceberg::TableMetadata above = metadata;
         // Sequence numbers and times of a location never go back either.
-        attempt.metadata.last_sequence_number = base.metadata->last_sequence_number;
-        attempt.metadata.last_updated_ms =
-            std::max(metadata.last_updated_ms, base.metadata->last_updated_ms);
+        above.last_sequence_number = base.metadata->last_sequence_number;
+        above.last_updated_ms = std::max(metadata.last_updated_ms, base.metadata->last_updated_ms);
+        TL_ASSIGN_OR_RAISE(Attempt attempt, first(above, created));
         return attempt;
       },
       on_tombstone);

@@ -24,8 +24,14 @@ Result<CommitResult> CommitRollback(Handle& handle, int64_t snapshot_id,
 // The tombstone: a last version without snapshots.
 Result<CommitResult> CommitDrop(Handle& handle, const CommitOptions& options = {});
 
-// The first version of a table, or the next one on top of a tombstone. kAlreadyExists.
+// Builds the first version of a table from its metadata, e.g. with rows in it; as BuildFn.
+using BuildFirstFn = std::function<Result<Attempt>(const iceberg::TableMetadata& metadata,
+                                                   const std::set<int64_t>& created)>;
+
+// The first version of a table, or the next one on top of a tombstone. kAlreadyExists. Without
+// `build` it has no rows.
 Result<CommitResult> CommitCreate(Handle& handle, const iceberg::TableMetadata& metadata,
-                                  const CommitOptions& options = {});
+                                  const CommitOptions& options = {},
+                                  const BuildFirstFn& build = {});
 
 }  // namespace timelake::table

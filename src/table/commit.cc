@@ -43,7 +43,7 @@ class CommitRun {
   }
 
   Result<CommitResult> Run();
-  Result<CommitResult> First(iceberg::TableMetadata metadata, int64_t listed_boot_us);
+  Result<CommitResult> First(Attempt attempt, int64_t listed_boot_us);
 
  private:
   using Done = std::optional<CommitResult>;
@@ -60,6 +60,7 @@ class CommitRun {
   CommitResult AcknowledgeBy(const Version& newest);
   Status GiveUp(const Status& why);
   Status Unknown(const std::string& why);
+  Status Prepare(Sent* sent);
   void Failed(const SentPtr& sent);
   void Discard(const std::vector<std::string>& keys);
   void Wait();
@@ -294,6 +295,15 @@ Result<CommitRun::Done> CommitRun::BuildAndSend(bool newest) {
   auto sent = std::make_shared<Sent>();
   sent->base = base_;
   sent->attempt = std::move(std::get<Attempt>(*built));
+  const Status ready = Prepare(sent.get());
+  if (!ready.ok()) return GiveUp(ready);
+  ++attempts_;
+  open_.push_back(sent);
+  return Send(sent);
+}
+
+// Makes all durable that the metadata names; on an error nothing of it is left.
+Status CommitRun::Prepare(Sent* sent) {
   const Attempt& attempt = sent->attempt;
   std::vector<std::string> sync = attempt.sync_too;
   for (const auto& object : attempt.objects) {
@@ -301,17 +311,18 @@ Result<CommitRun::Done> CommitRun::BuildAndSend(bool newest) {
     sync.push_back(object.key);
   }
   Status ready = iceberg::CheckMetadata(attempt.metadata);
-  if (ready.ok()) ready = iceberg::CheckSuccession(*base_.metadata, attempt.metadata);
-  if (ready.ok()) ready = Retried(env_, [&] { return env_.store->PutAll(attempt.objects); });
-  if (ready.ok()) ready = Retried(env_, [&] { return env_.store->Sync(sync); });
-  if (!ready.ok()) {
-    Discard(sent->keys);
-    return GiveUp(ready);
+  if (ready.ok() && sent->base) {
+    ready = iceberg::CheckSuccession(*sent->base.metadata, attempt.metadata);
   }
-  ++attempts_;
+  if (ready.ok() && !attempt.objects.empty()) {
+    ready = Retried(env_, [&] { return env_.store->PutAll(attempt.objects); });
+  }
+  if (ready.ok() && !sync.empty()) {
+    ready = Retried(env_, [&] { return env_.store->Sync(sync); });
+  }
+  if (!ready.ok()) Discard(sent->keys);
   sent->bytes = arrow::Buffer::FromString(iceberg::WriteMetadata(attempt.metadata));
-  open_.push_back(sent);
-  return Send(sent);
+  return ready;
 }
 
 Result<CommitResult> CommitRun::Run() {
@@ -352,11 +363,10 @@ Result<CommitResult> CommitRun::Run() {
   }
 }
 
-Result<CommitResult> CommitRun::First(iceberg::TableMetadata metadata, int64_t listed_boot_us) {
+Result<CommitResult> CommitRun::First(Attempt attempt, int64_t listed_boot_us) {
   auto sent = std::make_shared<Sent>();
-  sent->attempt.metadata = std::move(metadata);
-  sent->bytes = arrow::Buffer::FromString(iceberg::WriteMetadata(sent->attempt.metadata));
-  TL_RETURN_NOT_OK(iceberg::CheckMetadata(sent->attempt.metadata));
+  sent->attempt = std::move(attempt);
+  TL_RETURN_NOT_OK(Prepare(sent.get()));
   const int64_t half = AgeOf(sent->attempt.metadata) / 2;
   const std::string key = handle_.VersionKey(1);
   open_.push_back(sent);
@@ -365,8 +375,9 @@ Result<CommitResult> CommitRun::First(iceberg::TableMetadata metadata, int64_t l
     if (sent->first_send == kNever) sent->first_send = env_.clock->BootMicros();
     auto reply = env_.store->PutIfAbsent(key, sent->bytes);
     if (!reply.ok()) {
-      if (!sent->unanswered) return reply.status();
-      return Unknown(reply.status().message());
+      if (sent->unanswered) return Unknown(reply.status().message());
+      Failed(sent);
+      return reply.status();
     }
     store::ObjectInfo info = reply->info;
     NameState state = NameState::kOurs;
@@ -386,6 +397,7 @@ Result<CommitResult> CommitRun::First(iceberg::TableMetadata metadata, int64_t l
       return Unknown("the folder was listed too long ago");
     }
     if (state == NameState::kOthers && !Old(*sent)) {
+      Failed(sent);
       return AlreadyExists("table {} already exists", handle_.name());
     }
     if (Old(*sent) || TimeIsUp()) return Unknown("the first version could not be settled in time");
@@ -399,10 +411,10 @@ Result<CommitResult> Commit(Handle& handle, const BuildFn& build, const CommitOp
   return CommitRun(handle, build, options).Run();
 }
 
-Result<CommitResult> CommitFirst(Handle& handle, iceberg::TableMetadata metadata,
-                                 int64_t listed_boot_us, const CommitOptions& options) {
+Result<CommitResult> CommitFirst(Handle& handle, Attempt attempt, int64_t listed_boot_us,
+                                 const CommitOptions& options) {
   static const BuildFn kNone;
-  return CommitRun(handle, kNone, options).First(std::move(metadata), listed_boot_us);
+  return CommitRun(handle, kNone, options).First(std::move(attempt), listed_boot_us);
 }
 
 }  // namespace timelake::table

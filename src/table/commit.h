@@ -59,8 +59,8 @@ Result<CommitResult> Commit(Handle& handle, const BuildFn& build,
                             const CommitOptions& options = {});
 
 // Makes the first version of a table whose folder holds none (nothing was listed at
-// `listed_boot_us`). kAlreadyExists: somebody else did. kCommitUnknown as above.
-Result<CommitResult> CommitFirst(Handle& handle, iceberg::TableMetadata metadata,
-                                 int64_t listed_boot_us, const CommitOptions& options = {});
+// `listed_boot_us`). kAlreadyExists: somebody else did. Errors as above.
+Result<CommitResult> CommitFirst(Handle& handle, Attempt attempt, int64_t listed_boot_us,
+                                 const CommitOptions& options = {});
 
 }  // namespace timelake::table

@@ -99,6 +99,48 @@ TEST_F(AnInsertThatFails, IsNotOneWhoseReplyIsLost) {
   EXPECT_EQ(State(lake), "1 1 1");
 }
 
+// CREATE TABLE AS: the first version has the rows, or there is nothing at all.
+TEST_F(AnInsertThatFails, WithItsTableLeavesNothing) {
+  Lake lake = OpenLake();
+  enum { kFail, kLoseReply, kOvertake, kNothing } mishap = kFail;
+  store::FaultHooks hooks;
+  hooks.before = [&](const store::Op& op) {
+    const bool first = op.kind == store::OpKind::kPutIfAbsent &&
+                       op.key.find("/u/metadata/v1.") != std::string::npos;
+    if (!first) return store::Fault{store::FaultAction::kNone};
+    switch (std::exchange(mishap, kNothing)) {
+      case kFail: return store::Fault{store::FaultAction::kError};
+      case kLoseReply: return store::Fault{store::FaultAction::kDropAfter};
+      case kOvertake: Must(lake.CreateTable("u", "b:long", {})); break;
+      case kNothing: break;
+    }
+    return store::Fault{store::FaultAction::kNone};
+  };
+  Lake unsure = LakeOver(store::MakeFaultStore(store::MakeLocalStore(), hooks));
+  Session session = NewSession(unsure);
+  const std::string create =
+      "CREATE TABLE u WITH (time_column = 'time') AS SELECT TIMESTAMPTZ '2026-01-01 00:00:00+00' "
+      "AS time, 1 AS a";
+  EXPECT_FALSE(Run(&session, create).ok());
+  EXPECT_TRUE(FilesBelow(Folder("u")).empty()) << FilesBelow(Folder("u"))[0];
+  EXPECT_TRUE(Must(lake.ListTables()).empty());
+
+  mishap = kOvertake;
+  const arrow::Status late = Run(&session, create);
+  EXPECT_EQ(KindOf(late), ErrorKind::kAlreadyExists) << late;
+  EXPECT_EQ(Ask(lake, "SELECT count(b) || ' ' || (SELECT count(*) FROM u$snapshots) FROM u"), "0 0");
+  EXPECT_TRUE(FilesBelow(Folder("u") / "data").empty());
+  TL_OK(lake.DropTable("u"));
+  std::filesystem::remove_all(Folder("u"));
+
+  mishap = kLoseReply;
+  Lake again = LakeOver(store::MakeFaultStore(store::MakeLocalStore(), hooks));
+  Session other = NewSession(again);
+  TL_OK(Run(&other, create));
+  EXPECT_EQ(Ask(lake, "SELECT count(a) || ' ' || (SELECT count(*) FROM u$snapshots) FROM u"), "1 1");
+  EXPECT_EQ(FilesBelow(Folder("u") / "data").size(), 1U);
+}
+
 TEST_F(AnInsertThatFails, ManyAtOnceDoNot) {
   Lake lake = OpenLake();
   Must(lake.CreateTable("t", kColumns, Readings()));
