@@ -33,6 +33,14 @@ void AddPiece(Piece piece, std::vector<Piece>* pieces) {
 
 Result<std::shared_ptr<arrow::Buffer>> ReadPieces(const SourceFile& source,
                                                   const std::vector<Piece>& pieces) {
+  TL_ASSIGN_OR_RAISE(const int64_t size, source->GetSize());
+  for (const Piece& piece : pieces) {
+    // A footer may say anything.
+    if (piece.offset < 0 || piece.length < 0 || piece.offset > size ||
+        piece.length > size - piece.offset) {
+      return Corrupt("pages are said to lie outside of the file");
+    }
+  }
   if (pieces.size() == 1) {
     TL_ASSIGN_OR_RAISE(auto bytes, source->ReadAt(pieces[0].offset, pieces[0].length));
     if (bytes->size() == pieces[0].length) return bytes;
