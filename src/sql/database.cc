@@ -18,6 +18,7 @@
 #include "sql/rewrite/run_aggregates.h"
 #include "sql/scan_statistics.h"
 #include "sql/session_options.h"
+#include "sql/statement_timeout.h"
 
 namespace timelake::sql {
 
@@ -76,9 +77,11 @@ std::shared_ptr<Database> Database::Open(const SessionOptions& options,
   RegisterMetadataAggregates(*database->instance->instance);
   RegisterRunAggregates(*database->instance->instance);
   RegisterSessionOptions(*database->instance->instance);
+  RegisterStatementTimeout(*database->instance->instance);
   duckdb::ExtensionLoader loader(*database->instance->instance, "timelake");
   RegisterLatestFunction(loader);
   database->connection = std::make_unique<duckdb::Connection>(*database->instance);
+  ObeyStatementTimeout(*database->connection->context);
   Execute(*database->connection, "SET GLOBAL TimeZone = 'UTC'");
   if (lake) {
     // The lake is not the main database: then bare names would not find its tables.

@@ -70,7 +70,11 @@ Status FromDuckDb(const duckdb::ErrorData& error, bool* fatal) {
                 error.Type() == duckdb::ExceptionType::INTERNAL)) {
     *fatal = true;
   }
-  if (kind == ErrorKind::kCancelled) return MakeError(kind, "the query was cancelled");
+  // Only a statement timeout adds to that.
+  static constexpr char kStopped[] = "the query was cancelled";
+  if (kind == ErrorKind::kCancelled && error.RawMessage().rfind(kStopped, 0) != 0) {
+    return MakeError(kind, kStopped);
+  }
   // Internal errors of DuckDB come with a stack of addresses.
   std::string message = error.RawMessage();
   if (const auto stack = message.find("\n\nStack Trace:"); stack != std::string::npos) {

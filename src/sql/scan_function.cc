@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include <arrow/util/byte_size.h>
 #include <fmt/format.h>
 #include <duckdb/function/table_function.hpp>
 #include <duckdb/main/client_context.hpp>
@@ -23,6 +24,7 @@
 #include "sql/error.h"
 #include "sql/filters.h"
 #include "sql/functions/bucket_filter.h"
+#include "sql/memory_reservation.h"
 #include "sql/missing_file.h"
 #include "sql/row_filter.h"
 #include "sql/scan_bind.h"
@@ -47,6 +49,7 @@ struct ScanGlobal : duckdb::GlobalTableFunctionState {
   // For each output column its position in the batches; -1: a column without contents,
   // which DuckDB asks for when it only counts rows.
   std::vector<int> columns;
+  std::unique_ptr<MemoryReservation> masks;  // of replaced rows
   int64_t rows_planned = 0;
   std::atomic<int64_t> rows_done{0};
   idx_t threads = 1;
@@ -59,7 +62,8 @@ struct ScanLocal : duckdb::LocalTableFunctionState {
   scan::RunAggregates aggregates;  // this thread's
   std::shared_ptr<arrow::RecordBatchReader> reader;
   std::shared_ptr<arrow::RecordBatch> batch;
-  int64_t row = 0;  // next one in `batch`
+  std::unique_ptr<MemoryReservation> memory;  // of `batch`
+  int64_t row = 0;                            // next one in `batch`
   std::vector<ArrowColumn> columns;
 };
 
@@ -154,9 +158,15 @@ duckdb::unique_ptr<duckdb::GlobalTableFunctionState> InitGlobal(
   if (bind.buckets) BoundBuckets(context, bind, &request, state.get());
   state->scanner =
       ValueOrThrow(ExplainMissing(*bind.table, bind.table->open(*bind.table, std::move(request))));
+  int64_t mask_bytes = 0;
   for (const scan::ScanFile& file : state->scanner->plan().files) {
     state->rows_planned += file.file.record_count;
+    if (file.superseded) {
+      mask_bytes += static_cast<int64_t>(file.superseded->capacity() * sizeof(int64_t));
+    }
   }
+  state->masks = std::make_unique<MemoryReservation>(context);
+  state->masks->Hold(mask_bytes);
   state->threads = static_cast<idx_t>(1 + state->rows_planned / kRowsPerThread);
   return state;
 }
@@ -169,6 +179,7 @@ duckdb::unique_ptr<duckdb::LocalTableFunctionState> InitLocal(
   state->columns.resize(global.columns.size());
   state->filter = MakeRowFilter(context.client, global.filters);
   if (global.aggregates) state->aggregates = global.aggregates->runs;
+  state->memory = std::make_unique<MemoryReservation>(context.client);
   return state;
 }
 
@@ -179,12 +190,17 @@ bool NextBatch(ScanGlobal& global, ScanLocal& local) {
     if (!local.reader) {
       local.reader =
           ValueOrThrow(ExplainMissing(*global.table, global.scanner->Next(local.filter.get())));
-      if (!local.reader) return false;
+      if (!local.reader) {
+        local.batch.reset();
+        local.memory->Hold(0);
+        return false;
+      }
     }
     ThrowIfError(ExplainMissing(*global.table, local.reader->ReadNext(&local.batch)));
     if (!local.batch) {
       local.reader.reset();
     } else if (const int64_t rows = local.batch->num_rows(); rows > 0) {
+      local.memory->Hold(arrow::util::TotalBufferSize(*local.batch));
       global.rows_done.fetch_add(rows, std::memory_order_relaxed);
       if (global.aggregates) {
         local.batch = ValueOrThrow(scan::AggregateRuns(local.aggregates, *local.batch));
