@@ -23,7 +23,7 @@ constexpr size_t kManifestsAtOnce = 16;
 
 // A manifest that survived, with the spec that its files are partitioned by.
 struct Opened {
-  const ManifestFile* row = nullptr;
+  ManifestFile row;
   ManifestPtr manifest;
   PartitionSpec spec;
 };
@@ -44,6 +44,38 @@ class Planner {
         deletes_(env.store) {}
 
   Result<Plan> Run(const iceberg::Snapshot& snapshot) {
+    TL_ASSIGN_OR_RAISE(const auto opened, OpenAll(snapshot));
+    for (const Opened& one : opened) {
+      if (one.row.content != ManifestContent::kDeletes) continue;
+      for (const ManifestEntry& entry : one.manifest->entries) AddDelete(entry, one.spec);
+    }
+    Plan plan;
+    plan.counters = counters_;
+    for (const Opened& one : opened) {
+      if (one.row.content == ManifestContent::kDeletes) continue;
+      TL_RETURN_NOT_OK(AddFiles(one, &plan.files));
+    }
+    std::sort(plan.files.begin(), plan.files.end(), [](const ScanFile& a, const ScanFile& b) {
+      return a.file.file_path < b.file.file_path;
+    });
+    return plan;
+  }
+
+  Result<FileList> List(const iceberg::Snapshot& snapshot) {
+    TL_ASSIGN_OR_RAISE(const auto opened, OpenAll(snapshot));
+    FileList files;
+    for (const Opened& one : opened) {
+      if (one.row.content == ManifestContent::kDeletes) continue;
+      for (const ManifestEntry& entry : one.manifest->entries) {
+        if (!IsLive(entry) || CanSkipFile(entry.file, one.spec, schema_, predicate_)) continue;
+        files.emplace_back(one.manifest, &entry.file);
+      }
+    }
+    return files;
+  }
+
+ private:
+  Result<std::vector<Opened>> OpenAll(const iceberg::Snapshot& snapshot) {
     TL_ASSIGN_OR_RAISE(auto rows, table::ReadRows(env_, snapshot));
     std::vector<Opened> opened;
     for (const ManifestFile& row : *rows) {
@@ -57,30 +89,16 @@ class Planner {
           counters_->files_pruned += files;
         }
       } else {
-        opened.push_back(Opened{.row = &row, .manifest = nullptr, .spec = {}});
+        opened.push_back(Opened{.row = row, .manifest = nullptr, .spec = {}});
       }
     }
     // One after another where the store has no latency (and simulations must be repeatable).
     const bool local_memory = env_.store->scheme() == "memory";
     TL_RETURN_NOT_OK(RunConcurrently(opened.size(), local_memory ? 1 : kManifestsAtOnce,
                                      [&](size_t i) { return Open(&opened[i]); }));
-    for (const Opened& one : opened) {
-      if (one.row->content != ManifestContent::kDeletes) continue;
-      for (const ManifestEntry& entry : one.manifest->entries) AddDelete(entry, one.spec);
-    }
-    Plan plan;
-    plan.counters = counters_;
-    for (const Opened& one : opened) {
-      if (one.row->content == ManifestContent::kDeletes) continue;
-      TL_RETURN_NOT_OK(AddFiles(one, &plan.files));
-    }
-    std::sort(plan.files.begin(), plan.files.end(), [](const ScanFile& a, const ScanFile& b) {
-      return a.file.file_path < b.file.file_path;
-    });
-    return plan;
+    return opened;
   }
 
- private:
   // Delete manifests are pruned alike: what they hold applies within its own partition only.
   bool IsSkipped(const ManifestFile& row) const {
     if (HasNoLiveFile(row)) return true;
@@ -89,8 +107,8 @@ class Planner {
   }
 
   Status Open(Opened* one) const {
-    TL_ASSIGN_OR_RAISE(one->manifest, table::ReadEntries(env_, *one->row));
-    const int spec_id = one->row->partition_spec_id;
+    TL_ASSIGN_OR_RAISE(one->manifest, table::ReadEntries(env_, one->row));
+    const int spec_id = one->row.partition_spec_id;
     const PartitionSpec* spec = iceberg::SpecById(metadata_, spec_id);
     one->spec = spec ? *spec : one->manifest->header.spec;
     one->spec.spec_id = spec_id;
@@ -109,7 +127,7 @@ class Planner {
     for (const ManifestEntry& entry : one.manifest->entries) {
       if (!IsLive(entry)) continue;
       if (entry.file.content != iceberg::FileContent::kData) {
-        return Corrupt("{}: a delete file ({}) in a manifest of data files", one.row->manifest_path,
+        return Corrupt("{}: a delete file ({}) in a manifest of data files", one.row.manifest_path,
                        entry.file.file_path);
       }
       ++counters_->files_total;
@@ -145,6 +163,12 @@ Result<Plan> PlanFiles(const table::Env& env, const iceberg::TableMetadata& meta
     return plan;
   }
   return Planner(env, metadata, predicate).Run(*snapshot);
+}
+
+Result<FileList> ListFiles(const table::Env& env, const iceberg::TableMetadata& metadata,
+                           const iceberg::Snapshot* snapshot, const Predicate& predicate) {
+  if (!snapshot) return FileList();
+  return Planner(env, metadata, predicate).List(*snapshot);
 }
 
 }  // namespace timelake::scan

@@ -57,6 +57,12 @@ struct Plan {
 Result<Plan> PlanFiles(const table::Env& env, const iceberg::TableMetadata& metadata,
                        const iceberg::Snapshot* snapshot, const Predicate& predicate);
 
+// Which data files that plan has, in no particular order: all that statistics need, and much
+// cheaper with many files.
+using FileList = std::vector<std::shared_ptr<const iceberg::DataFile>>;
+Result<FileList> ListFiles(const table::Env& env, const iceberg::TableMetadata& metadata,
+                           const iceberg::Snapshot* snapshot, const Predicate& predicate);
+
 // True when no row of a file with these facts can pass (pure; the heart of file pruning).
 bool CanSkipFile(const iceberg::DataFile& file, const iceberg::PartitionSpec& spec,
                  const iceberg::Schema& schema, const Predicate& predicate);

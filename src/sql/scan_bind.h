@@ -15,8 +15,8 @@ namespace timelake::sql {
 
 // The files that a predicate leaves, by metadata alone.
 struct PlannedFiles {
-  std::shared_ptr<const scan::Plan> plan;  // null: not planned yet, or it failed
-  size_t tests = 0;                        // of the predicate that it was planned by
+  std::shared_ptr<const scan::FileList> files;  // null: not planned yet, or it failed
+  size_t tests = 0;                             // of the predicate that it was planned by
   const TableVersion* table = nullptr;
 };
 

@@ -37,24 +37,24 @@ using iceberg::Value;
 // Beyond this many files the bounds of all take longer to gather than they are worth.
 constexpr size_t kMostFiles = 512;
 
-const scan::Plan* PlanOf(const ScanBindData& bind) {
+const scan::FileList* FilesOf(const ScanBindData& bind) {
   const TableVersion& table = *bind.table;
-  if (!table.plan) return nullptr;
+  if (!table.files) return nullptr;
   PlannedFiles& planned = bind.planned;
   const size_t tests = bind.predicate.all_of.size();
   if (planned.table != &table || planned.tests != tests) {
-    auto plan = table.plan(table, bind.predicate, false);
-    planned.plan = plan.ok() ? std::make_shared<const scan::Plan>(*std::move(plan)) : nullptr;
+    auto files = table.files(table, bind.predicate);
+    planned.files =
+        files.ok() ? std::make_shared<const scan::FileList>(*std::move(files)) : nullptr;
     planned.table = &table;
     planned.tests = tests;
   }
-  return planned.plan.get();
+  return planned.files.get();
 }
 
-int64_t RowsOf(const scan::Plan& plan) {
+int64_t RowsOf(const scan::FileList& files) {
   int64_t rows = 0;
-  for (const scan::ScanFile& file : plan.files)
-    rows += std::max<int64_t>(0, file.file.record_count);
+  for (const auto& file : files) rows += std::max<int64_t>(0, file->record_count);
   return rows;
 }
 
@@ -117,13 +117,13 @@ void Widen(const std::optional<Value>& bound, bool upper, bool* known, std::opti
   }
 }
 
-Merged Merge(const scan::Plan& plan, const iceberg::Field& field) {
+Merged Merge(const scan::FileList& files, const iceberg::Field& field) {
   Merged merged;
   bool has_lower = true;
   bool has_upper = true;
   const bool is_float = field.type.id == TypeId::kFloat || field.type.id == TypeId::kDouble;
-  for (const scan::ScanFile& file : plan.files) {
-    const scan::ColumnFacts facts = scan::FactsOf(file.file, field);
+  for (const auto& file : files) {
+    const scan::ColumnFacts facts = scan::FactsOf(*file, field);
     merged.may_be_null = merged.may_be_null || facts.may_be_null;
     const bool nan = is_float && facts.may_be_nan;
     if (!facts.may_be_value && !nan) continue;
@@ -161,11 +161,11 @@ void SetBounds(const Merged& merged, const iceberg::Type& type, BaseStatistics* 
 duckdb::unique_ptr<duckdb::NodeStatistics> ScanCardinality(duckdb::ClientContext&,
                                                            const duckdb::FunctionData* bind_data) {
   const auto& bind = bind_data->Cast<ScanBindData>();
-  const scan::Plan* plan = PlanOf(bind);
-  if (!plan) {
+  const scan::FileList* files = FilesOf(bind);
+  if (!files) {
     return duckdb::make_uniq<duckdb::NodeStatistics>(static_cast<idx_t>(DeclaredRows(*bind.table)));
   }
-  return duckdb::make_uniq<duckdb::NodeStatistics>(static_cast<idx_t>(RowsOf(*plan)));
+  return duckdb::make_uniq<duckdb::NodeStatistics>(static_cast<idx_t>(RowsOf(*files)));
 }
 
 duckdb::unique_ptr<BaseStatistics> ScanStatistics(duckdb::ClientContext&,
@@ -175,14 +175,14 @@ duckdb::unique_ptr<BaseStatistics> ScanStatistics(duckdb::ClientContext&,
   const auto& fields = bind.table->schema->fields;
   if (column >= fields.size() || !fields[column].type.is_primitive()) return nullptr;
   const iceberg::Field& field = fields[column];
-  const scan::Plan* plan = PlanOf(bind);
-  if (!plan || plan->files.empty() || plan->files.size() > kMostFiles) return nullptr;
+  const scan::FileList* files = FilesOf(bind);
+  if (!files || files->empty() || files->size() > kMostFiles) return nullptr;
   auto stats = BaseStatistics::CreateUnknown(ToLogicalType(field.type)).ToUnique();
-  const Merged merged = Merge(*plan, field);
+  const Merged merged = Merge(*files, field);
   SetBounds(merged, field.type, stats.get());
   if (!merged.may_be_null) stats->Set(duckdb::StatsInfo::CANNOT_HAVE_NULL_VALUES);
   // Without one DuckDB would take 0 for the number.
-  int64_t distinct = RowsOf(*plan);
+  int64_t distinct = RowsOf(*files);
   if (bind.joined) {
     distinct = std::min(distinct, DistinctOfKey(*bind.table, field.id).value_or(distinct));
   }
@@ -200,9 +200,9 @@ std::optional<Value> PlannedBound(const duckdb::LogicalGet& get, const iceberg::
     case TypeId::kTimestamptz: break;
     default: return std::nullopt;
   }
-  const scan::Plan* plan = PlanOf(get.bind_data->Cast<ScanBindData>());
-  if (!plan || plan->files.size() > kMostFiles) return std::nullopt;
-  const Merged merged = Merge(*plan, field);
+  const scan::FileList* files = FilesOf(get.bind_data->Cast<ScanBindData>());
+  if (!files || files->size() > kMostFiles) return std::nullopt;
+  const Merged merged = Merge(*files, field);
   return greatest ? merged.upper : merged.lower;
 }
 

@@ -23,6 +23,10 @@ Result<scan::Plan> PlanOf(const TableVersion& table, const scan::Predicate& pred
   return plan;
 }
 
+Result<scan::FileList> FilesOf(const TableVersion& table, const scan::Predicate& predicate) {
+  return scan::ListFiles(table.env, *table.metadata, table.snapshot, predicate);
+}
+
 Result<std::shared_ptr<scan::Scanner>> OpenFiles(const TableVersion& table,
                                                  scan::ScanRequest request) {
   TL_ASSIGN_OR_RAISE(scan::Plan plan, PlanOf(table, request.predicate, true));
@@ -90,6 +94,7 @@ Result<std::shared_ptr<const TableVersion>> CurrentVersion(const table::Handle& 
   TL_RETURN_NOT_OK(Apply(session, result.get()));
   result->open = OpenFiles;
   result->plan = PlanOf;
+  result->files = FilesOf;
   return result;
 }
 
@@ -101,6 +106,7 @@ std::shared_ptr<TableVersion> InPlace(const TableVersion& table,
   auto result = std::make_shared<TableVersion>(table);
   result->latest = nullptr;
   result->plan = nullptr;
+  result->files = nullptr;
   result->rewrite = std::move(rewrite);
   result->rows_in_place = rows->num_rows();
   result->open = [rows](const TableVersion& version,

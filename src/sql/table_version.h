@@ -42,9 +42,11 @@ struct TableVersion {
   // The newest row of each series, in the columns of `schema`; null when no index holds. Unset: not
   // to be asked for.
   std::function<std::shared_ptr<arrow::RecordBatch>(const TableVersion&)> latest;
-  // The files that a scan would read, by metadata alone or with the rows that were replaced marked.
+  // The files that a scan would read, by metadata alone or with the rows that were replaced marked;
+  // just which they are.
   // Unset: rows in memory stand in for the table.
   std::function<Result<scan::Plan>(const TableVersion&, const scan::Predicate&, bool mark)> plan;
+  std::function<Result<scan::FileList>(const TableVersion&, const scan::Predicate&)> files;
   bool aggregates_from_metadata = true;  // setting
   std::string rewrite;                   // what stands in for the scan, for EXPLAIN
   std::optional<int64_t> rows_in_place;  // of what stands in

@@ -268,24 +268,11 @@ class Rewriter {
     for (const auto& group : aggregate.groups) {
       if (!candidate->chain.UsesOnly(*group, candidate->key)) return;
     }
-    // max(time) of everything is in one footer; the index has a row for each series.
-    if (aggregate.groups.empty() && candidate->table->aggregates_from_metadata &&
-        candidate->chain.Conditions().empty() && IsMaxOfTimeOnly(*candidate, aggregate)) {
-      return;
-    }
     std::vector<idx_t> values;  // must not be NULL in the newest rows
     for (const auto& expression : aggregate.expressions) {
       if (!IsOfNewest(*candidate, *expression, &values)) return;
     }
     Take(*candidate, values);
-  }
-
-  static bool IsMaxOfTimeOnly(const Candidate& candidate, const LogicalOperator& aggregate) {
-    const auto is_max = [&](const auto& expression) {
-      std::vector<idx_t> values;
-      return IsOfNewest(candidate, *expression, &values) && values.empty();
-    };
-    return std::all_of(aggregate.expressions.begin(), aggregate.expressions.end(), is_max);
   }
 
   static bool IsOfNewest(const Candidate& candidate, const Expression& expression,
