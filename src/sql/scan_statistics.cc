@@ -137,6 +137,9 @@ void SetBounds(const Merged& merged, const iceberg::Type& type, BaseStatistics* 
   switch (BaseStatistics::GetStatsType(stats->GetType())) {
     case duckdb::StatisticsType::NUMERIC_STATS: {
       if (type.id == TypeId::kUuid) return;  // writers order them in more than one way
+      // DuckDB packs integers of known bounds below aggregates and sorts: one more operator, which
+      // stands in the way of aggregates that are computed while reading.
+      if (type.id == TypeId::kInt || type.id == TypeId::kLong) return;
       const auto lower = merged.lower ? ToDuckDbValue(*merged.lower, type) : std::nullopt;
       const auto upper = merged.upper ? ToDuckDbValue(*merged.upper, type) : std::nullopt;
       if (lower) duckdb::NumericStats::SetMin(*stats, *lower);
