@@ -73,7 +73,7 @@ class Appender::Impl {
     Batches batches;
     int64_t rows = 0;
     int64_t bytes = 0;
-    int64_t last = 0;         // number of the last write in it
+    int64_t last = 0;          // number of the last write in it
     Steady::time_point since;  // of the oldest
   };
   struct Failure {
