@@ -2,6 +2,7 @@
 # Fetches what the build and the tests need into .deps/, pinned by deps/versions.env and deps/requirements-*.txt.
 #
 #   tools/deps.sh          build and test dependencies           (make deps)
+#   tools/deps.sh test     also the servers that tests of object stores start   (make deps-test)
 #   tools/deps.sh full     also Spark with its Iceberg jar, and Clang for the fuzz targets   (make deps-full)
 #   tools/deps.sh duckdb   only DuckDB's library and headers   (`pip install .`)
 #
@@ -17,7 +18,7 @@ say() { printf 'deps: %s\n' "$*"; }
 die() { printf 'deps: %s\n' "$*" >&2; exit 1; }
 
 apt_packages=(ccache ninja-build cmake g++ nlohmann-json3-dev libcli11-dev libfmt-dev libgtest-dev libgmock-dev
-  libbenchmark-dev libcurl4-openssl-dev clang-format-14 clang-tidy-14 lld python3-venv python3-dev git zlib1g-dev pkg-config)
+  libbenchmark-dev libcurl4-openssl-dev libssl-dev clang-format-14 clang-tidy-14 lld python3-venv python3-dev git zlib1g-dev pkg-config)
 
 # install_apt PACKAGE...: those that are missing; no apt call when none is.
 install_apt() {
@@ -112,6 +113,18 @@ get_duckdb_headers() {
   rm -rf "$work"
 }
 
+# Built from source; the modules and their hashes are pinned by deps/test-servers/go.mod and go.sum.
+get_test_servers() {
+  local work
+  work=$(mktemp -d $deps/tmp.XXXXXX)
+  (cd deps/test-servers &&
+    GOFLAGS=-mod=readonly go build -o "../../$work/versitygw" \
+      github.com/versity/versitygw/cmd/versitygw)
+  mkdir -p $deps/test-servers
+  mv "$work/versitygw" $deps/test-servers/versitygw
+  rm -rf "$work"
+}
+
 get_spark() { venv $deps/spark deps/requirements-spark.txt --no-binary=pyspark; }
 
 get_spark_jars() {
@@ -145,6 +158,12 @@ part duckdb-lib "$DEPS_RECIPE $DUCKDB_NPM_VERSION $DUCKDB_NPM_X64_SHA256 $DUCKDB
 part duckdb-headers "$DEPS_RECIPE $DUCKDB_SDIST_VERSION $DUCKDB_SDIST_SHA256" \
   $deps/duckdb/include/duckdb.hpp get_duckdb_headers
 
+if [ "$mode" = test ]; then
+  command -v go >/dev/null ||
+    die "NO S3 TEST SERVER: building it takes Go 1.21 or newer, which is not installed; see https://go.dev/dl/"
+  part test-servers "$DEPS_RECIPE $(digest deps/test-servers/go.mod deps/test-servers/go.sum)" \
+    $deps/test-servers/versitygw get_test_servers
+fi
 if [ "$mode" = bench ]; then
   part bench "$DEPS_RECIPE $(digest deps/requirements-bench.txt)" $deps/bench/bin/python get_bench
 fi
