@@ -26,8 +26,8 @@ class LakeImpl;
 // A warehouse: a folder or bucket prefix of namespaces of tables. Cheap to copy; thread-safe.
 class Lake {
  public:
-  // `location`: a path ("~" is expanded) or URI: file://, memory://. Does no I/O: a folder that
-  // does not exist yet is made by the first create. Unknown scheme, storage option or setting ->
+  // `location`: a path ("~" is expanded) or URI: file://, s3://, memory://. Does no I/O: a folder
+  // that is not there yet is made by the first create. Unknown scheme, storage option or setting ->
   // kInvalidArgument.
   static arrow::Result<Lake> Open(std::string_view location, const LakeOptions& options = {});
 

@@ -22,7 +22,7 @@ struct Observer {
 };
 
 struct LakeOptions {
-  // Options of the object store; none exist for local folders. An unknown key is an error.
+  // As docs/object-stores.md has them; none exist for local folders. An unknown key is an error.
   std::map<std::string, std::string> storage_options;
   // Session-level settings (`timelake settings` lists them), e.g. {"commit-timeout", "10s"}.
   std::map<std::string, std::string> settings;

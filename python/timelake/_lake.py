@@ -30,8 +30,10 @@ class Lake:
     "spawn".
 
     Args:
-        location: A path (``~`` is expanded) or a URI: ``file://``, ``memory://name``.
-        storage_options: Options of the object store; an unknown one is an error.
+        location: A path (``~`` is expanded) or a URI: ``file://``, ``s3://bucket/folder``,
+            ``memory://name``.
+        storage_options: Options of the object store, e.g. ``{"aws_region": "eu-west-1"}``; what
+            is not given comes from the environment and the AWS profile. An unknown one is an error.
         settings: Settings for this lake object, e.g. ``{"commit-timeout": "10s"}``;
             :func:`settings` lists them.
 

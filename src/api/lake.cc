@@ -9,6 +9,7 @@
 #include "store/local_store.h"
 #include "store/memory_store.h"
 #include "store/metered_store.h"
+#include "store/s3_store.h"
 #include "table/catalog.h"
 #include "table/lake_impl.h"
 #include "table/table_impl.h"
@@ -19,7 +20,9 @@ namespace {
 using table::Catalog;
 using table::TableName;
 
-arrow::Result<std::shared_ptr<store::ObjectStore>> MakeStore(const store::Location& location) {
+arrow::Result<std::shared_ptr<store::ObjectStore>> MakeStore(
+    const store::Location& location, const std::map<std::string, std::string>& options) {
+  if (location.scheme == "s3") return store::OpenS3Store(options);
   if (location.scheme == "memory")
     return store::SharedMemoryStore(location.root.substr(0, location.root.find('/')));
   return store::MakeLocalStore();
@@ -27,16 +30,17 @@ arrow::Result<std::shared_ptr<store::ObjectStore>> MakeStore(const store::Locati
 
 arrow::Status CheckStorageOptions(const store::Location& location,
                                   const std::map<std::string, std::string>& options) {
-  if (options.empty()) return Status::OK();
+  if (options.empty() || location.scheme == "s3") return Status::OK();  // it checks its own
   return InvalidArgument("unknown storage option {}: a {}:// warehouse takes none",
                          Quote(options.begin()->first), location.scheme);
 }
 
 // One that does not exist yet is made by the first table.
 arrow::Status CheckFolder(const store::Location& location) {
+  if (location.scheme != "file") return Status::OK();
   std::error_code ignored;
   const auto status = std::filesystem::status(location.root, ignored);
-  if (location.scheme == "memory" || !std::filesystem::exists(status)) return Status::OK();
+  if (!std::filesystem::exists(status)) return Status::OK();
   if (std::filesystem::is_directory(status)) return Status::OK();
   return InvalidArgument("warehouse {} is a file, not a folder", location.root);
 }
@@ -66,7 +70,7 @@ arrow::Result<Lake> Lake::Open(std::string_view location, const LakeOptions& opt
   TL_RETURN_NOT_OK(CheckStorageOptions(parsed, options.storage_options));
   TL_RETURN_NOT_OK(CheckFolder(parsed));
   TL_ASSIGN_OR_RAISE(auto settings, CheckSessionSettings(options.settings));
-  TL_ASSIGN_OR_RAISE(auto store, MakeStore(parsed));
+  TL_ASSIGN_OR_RAISE(auto store, MakeStore(parsed, options.storage_options));
   if (options.observer && options.observer->metric) {
     store = store::MakeMeteredStore(std::move(store), options.observer->metric);
   }

@@ -3,6 +3,7 @@
 #include <pwd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <filesystem>
@@ -12,7 +13,8 @@ namespace timelake::store {
 namespace {
 
 constexpr std::string_view kAccepted =
-    "a folder such as ./lake, /data/lake or ~/lake, file:///data/lake, or memory://name";
+    "a folder such as ./lake, /data/lake or ~/lake, file:///data/lake, s3://bucket/folder, or "
+    "memory://name";
 
 struct Scheme {
   std::string_view spelling;  // as it stands in a URI
@@ -21,11 +23,11 @@ struct Scheme {
 };
 
 constexpr std::array kSchemes = {
-    Scheme{"file", "file", true},   Scheme{"memory", "memory", true}, Scheme{"s3", "s3", false},
-    Scheme{"s3a", "s3", false},     Scheme{"s3n", "s3", false},       Scheme{"gs", "gs", false},
-    Scheme{"gcs", "gs", false},     Scheme{"az", "az", false},        Scheme{"abfs", "az", false},
-    Scheme{"abfss", "az", false},   Scheme{"wasb", "az", false},      Scheme{"wasbs", "az", false},
-    Scheme{"http", "http", false},  Scheme{"https", "http", false},
+    Scheme{"file", "file", true},  Scheme{"memory", "memory", true}, Scheme{"s3", "s3", true},
+    Scheme{"s3a", "s3", true},     Scheme{"s3n", "s3", true},        Scheme{"gs", "gs", false},
+    Scheme{"gcs", "gs", false},    Scheme{"az", "az", false},        Scheme{"abfs", "az", false},
+    Scheme{"abfss", "az", false},  Scheme{"wasb", "az", false},      Scheme{"wasbs", "az", false},
+    Scheme{"http", "http", false}, Scheme{"https", "http", false},
 };
 
 const Scheme* FindScheme(std::string_view spelling) {
@@ -72,8 +74,9 @@ Result<std::string> HomeFolder() {
   if (getpwuid_r(geteuid(), &entry, text.data(), text.size(), &found) == 0 && found != nullptr) {
     return std::string(found->pw_dir);
   }
-  return InvalidArgument("location starts with '~' but neither HOME nor the user database names a "
-                         "home folder");
+  return InvalidArgument(
+      "location starts with '~' but neither HOME nor the user database names a "
+      "home folder");
 }
 
 // Absolute, without "." and ".." (taken lexically, as a shell's cd does) and without a slash at
@@ -94,27 +97,47 @@ Result<Location> LocalFolder(const std::string& path) {
 
 Result<Location> BarePath(std::string_view location, const std::string& scheme) {
   if (FindScheme(scheme) != nullptr) {
-    return InvalidArgument("location '{}' lacks the two slashes of {}://; for a folder of that "
-                           "name write ./{}",
-                           location, scheme, location);
+    return InvalidArgument(
+        "location '{}' lacks the two slashes of {}://; for a folder of that "
+        "name write ./{}",
+        location, scheme, location);
   }
   if (location[0] != '~') return LocalFolder(std::string(location));
   if (location.size() > 1 && location[1] != '/') {
-    return InvalidArgument("location '{}': only ~ and ~/ are expanded; for a folder of that name "
-                           "write ./{}",
-                           location, location);
+    return InvalidArgument(
+        "location '{}': only ~ and ~/ are expanded; for a folder of that name "
+        "write ./{}",
+        location, location);
   }
   TL_ASSIGN_OR_RAISE(std::string home, HomeFolder());
   return LocalFolder(home + std::string(location.substr(1)));
 }
 
-Result<Location> MemoryFolder(std::string_view location) {
+// Without a slash at its end; empty if it has no first part.
+std::string RootOf(std::string_view location) {
   std::string root(location.substr(location.find("://") + 3));
   while (!root.empty() && root.back() == '/') root.pop_back();
-  if (root.empty() || root.front() == '/') {
+  return root.starts_with('/') ? "" : root;
+}
+
+Result<Location> MemoryFolder(std::string_view location) {
+  std::string root = RootOf(location);
+  if (root.empty()) {
     return InvalidArgument("location '{}' lacks a name: write memory://name", location);
   }
   return Location{"memory", std::move(root)};
+}
+
+Result<Location> BucketFolder(std::string_view location) {
+  std::string root = RootOf(location);
+  const std::string bucket = root.substr(0, root.find('/'));
+  const bool plain = std::all_of(bucket.begin(), bucket.end(), [](char c) {
+    return IsAlpha(c) || IsDigit(c) || c == '.' || c == '-' || c == '_';
+  });
+  if (bucket.empty() || !plain) {
+    return InvalidArgument("location '{}' has no bucket: write s3://bucket/folder", location);
+  }
+  return Location{"s3", std::move(root)};
 }
 
 }  // namespace
@@ -174,11 +197,12 @@ Result<Location> ParseLocation(std::string_view location) {
                            kAccepted);
   }
   if (!scheme->served) {
-    return Unsupported("location '{}': {}:// comes with object stores, which this version does not "
-                       "have yet: give {}",
-                       location, spelling, kAccepted);
+    return Unsupported(
+        "location '{}': {}:// comes with object stores, which this version does not "
+        "have yet: give {}",
+        location, spelling, kAccepted);
   }
-  return MemoryFolder(location);
+  return scheme->kind == "s3" ? BucketFolder(location) : MemoryFolder(location);
 }
 
 }  // namespace timelake::store

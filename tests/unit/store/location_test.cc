@@ -50,9 +50,18 @@ TEST(Location, Memory) {
   EXPECT_EQ(Refusal("memory:///x"), ErrorKind::kInvalidArgument);
 }
 
+TEST(Location, Buckets) {
+  EXPECT_EQ(Root("s3://bucket/wh/"), "s3 bucket/wh");
+  EXPECT_EQ(Root("S3A://bucket.of-ours/a b/c"), "s3 bucket.of-ours/a b/c");
+  EXPECT_EQ(Root("s3n://bucket"), "s3 bucket");
+  for (const char* location : {"s3://", "s3:///x", "s3://user@host/x", "s3://b?x/y"}) {
+    EXPECT_EQ(Refusal(location), ErrorKind::kInvalidArgument) << location;
+  }
+}
+
 TEST(Location, RefusalsSayWhatIsAccepted) {
-  for (const char* location : {"s3://bucket/wh", "s3a://b", "gs://b/x", "az://c/x", "abfss://c@a/x",
-                               "http://host/x", "https://host/x"}) {
+  for (const char* location :
+       {"gs://b/x", "gcs://b/x", "az://c/x", "abfss://c@a/x", "http://host/x", "https://host/x"}) {
     const Status status = ParseLocation(location).status();
     EXPECT_EQ(KindOf(status), ErrorKind::kUnsupported) << location;
     EXPECT_NE(status.message().find("comes with object stores"), std::string::npos);
