@@ -11,6 +11,7 @@
 #include "sql/error.h"
 #include "sql/functions.h"
 #include "sql/names.h"
+#include "sql/object_files.h"
 #include "sql/rewrite/asof_bounds.h"
 #include "sql/rewrite/latest_function.h"
 #include "sql/rewrite/latest_rows.h"
@@ -69,6 +70,7 @@ std::shared_ptr<Database> Database::Open(const SessionOptions& options,
 
   auto database = std::make_shared<Database>();
   database->instance = std::make_unique<duckdb::DuckDB>(nullptr, &config);
+  RegisterObjectFiles(*database->instance->instance, lake ? lake->catalog().env().store : nullptr);
   RegisterFunctions(*database->instance->instance);
   RegisterLatestRows(*database->instance->instance);
   RegisterJoinStatistics(*database->instance->instance);
