@@ -7,12 +7,17 @@ import json
 import os
 import pathlib
 import subprocess
+import sys
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests"))
+
+from s3_server import s3_server  # noqa: E402, F401
+
 BINARY = os.environ.get("TIMELAKE_BIN", str(ROOT / "build/dev/timelake"))
 
 SCHEMA = "time:timestamptz, device:string, v:double, n:int"

@@ -15,7 +15,10 @@ if (PACKAGE / "timelake").exists():
     os.environ["PYTHONPATH"] = str(PACKAGE)
 os.environ.setdefault("MPLBACKEND", "Agg")
 
+sys.path.insert(0, str(ROOT / "tests"))
+
 import pytest
+from s3_server import s3_server  # noqa: F401
 
 SCHEMA = "time:timestamptz, device:string, v:double"
 ROWS = {

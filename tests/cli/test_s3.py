@@ -1,0 +1,39 @@
+"""The command with a warehouse in a bucket."""
+
+import json
+
+from conftest import CONTRACT, OTHER_ROWS, ROWS, SCHEMA
+
+
+def test_main_job(tl, s3_server):
+    env = {**s3_server.env, "TIMELAKE_WAREHOUSE": f"s3a://{s3_server.bucket()}/a/wh"}
+    tl("create", "plant.t", "--schema", SCHEMA, *CONTRACT, env=env)
+    tl("append", "plant.t", tl.file("rows.csv", ROWS), env=env)
+    tl("import", "u", tl.file("other.csv", OTHER_ROWS), *CONTRACT, env=env)
+    assert tl("ls", env=env).out.split() == ["default.u", "plant.t"]
+    assert tl("sql", "--format", "csv", "SELECT count(*) AS n FROM plant.t", env=env).csv() == [["n"], ["3"]]
+    assert len(tl("latest", "plant.t", "--format", "csv", env=env).csv()) == 3
+    info = json.loads(tl("info", "plant.t", "--json", env=env).out)
+    assert info["rows"] == 3 and info["location"].startswith("s3://")
+    tl("alter", "plant.t", "--set", "retention=9000d", env=env)
+    tl("drop", "plant.t", env=env)
+    assert tl("ls", env=env).out.split() == ["default.u"]
+
+
+def test_options_and_secrets(tl, s3_server):
+    warehouse = f"s3://{s3_server.bucket()}/wh"
+    options = [text for key, value in s3_server.options.items() for text in ("-o", f"{key}={value}")]
+    clean = {"AWS_CONFIG_FILE": "/dev/null", "AWS_SHARED_CREDENTIALS_FILE": "/dev/null"}
+    tl("-w", warehouse, *options, "create", "t", "--schema", SCHEMA, *CONTRACT, env=clean)
+    done = tl("-w", warehouse, *options, "-vv", "append", "t", tl.file("rows.csv", ROWS), env=clean)
+    told = [done]
+    told.append(tl("-w", warehouse, *options, "info", "t", "--json", env=clean))
+    told.append(tl.fails("-w", warehouse, *options, "-o", "aws_secret_access_kez=S3CRET", "ls", env=clean,
+                         says="aws_secret_access_key"))
+    wrong = [text.replace(s3_server.env["AWS_SECRET_ACCESS_KEY"], "S3CRET") for text in options]
+    told.append(tl.fails("-w", warehouse, *wrong, "ls", env=clean, says="SignatureDoesNotMatch"))
+    told.append(tl.fails("-w", warehouse, *options[2:], "ls", env=clean, says="aws_access_key_id"))
+    for done in told:
+        assert "S3CRET" not in done.out + done.err, done
+        assert s3_server.env["AWS_SECRET_ACCESS_KEY"] not in done.out + done.err, done
+    tl.fails("-w", warehouse, "ls", env={**clean, "HOME": str(tl.folder)}, says="no credentials for s3://")
