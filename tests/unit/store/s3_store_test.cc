@@ -315,11 +315,11 @@ TEST_F(S3StoreTest, ASmallFileIsOnePut) {
 // As some stores and old test servers do: both puts "succeed".
 TEST_F(S3StoreTest, AStoreThatIgnoresTheConditionIsRefused) {
   Serve(InTurn({Stored()}), {{"timelake_probe_conditional_put", "true"}});
-  const Status status = store_->PutIfAbsent("b/t/v1", Bytes("x")).status();
+  const Status status = store_->PutIfAbsent("ignoring/t/v1", Bytes("x")).status();
   EXPECT_EQ(KindOf(status), ErrorKind::kUnsupported);
   EXPECT_NE(status.message().find("ignores If-None-Match"), std::string::npos) << status;
   for (const FakeRequest& request : server_->requests()) {
-    EXPECT_TRUE(request.path.starts_with("/b/t/probe-")) << request.path;
+    EXPECT_TRUE(request.path.starts_with("/ignoring/t/probe-")) << request.path;
   }
   EXPECT_EQ(server_->requests().back().method, "DELETE");
 }
