@@ -1,7 +1,5 @@
 #include "store/http_client.h"
 
-#include <curl/curl.h>
-
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -10,6 +8,7 @@
 
 #include "base/civil_time.h"
 #include "base/text.h"
+#include "store/net_libraries.h"
 
 namespace timelake::store {
 namespace {
@@ -20,6 +19,7 @@ constexpr int64_t kMaxReserve = int64_t{64} << 20;  // what a Content-Length is 
 // One transfer: what libcurl's callbacks see.
 struct Transfer {
   const HttpRequest* request = nullptr;
+  const Curl* curl = nullptr;
   CURL* handle = nullptr;
   int64_t sent = 0;  // bytes of the body given to libcurl
   arrow::BufferBuilder body;
@@ -49,7 +49,7 @@ size_t OnBody(char* data, size_t size, size_t count, void* user) {
   const auto bytes = static_cast<int64_t>(size * count);
   if (transfer.body.capacity() == 0) {
     curl_off_t length = -1;
-    curl_easy_getinfo(transfer.handle, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &length);
+    transfer.curl->easy_getinfo(transfer.handle, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &length);
     if (length > 0 && !transfer.body.Reserve(std::min<int64_t>(length, kMaxReserve)).ok()) {
       transfer.failed = true;
       return 0;
@@ -90,78 +90,79 @@ bool CertainlyNotSent(CURLcode code) {
 
 class HeaderList {
  public:
-  ~HeaderList() { curl_slist_free_all(list_); }
+  explicit HeaderList(const Curl& curl) : curl_(curl) {}
+  ~HeaderList() { curl_.slist_free_all(list_); }
   void Add(const std::string& line) {
-    if (curl_slist* longer = curl_slist_append(list_, line.c_str())) list_ = longer;
+    if (curl_slist* longer = curl_.slist_append(list_, line.c_str())) list_ = longer;
   }
   curl_slist* get() const { return list_; }
 
  private:
+  const Curl& curl_;
   curl_slist* list_ = nullptr;
 };
 
-void SetMethod(CURL* handle, const HttpRequest& request, Transfer* transfer) {
+void SetMethod(const Curl& curl, CURL* handle, const HttpRequest& request, Transfer* transfer) {
   if (request.method == "HEAD") {
-    curl_easy_setopt(handle, CURLOPT_NOBODY, 1L);
+    curl.easy_setopt(handle, CURLOPT_NOBODY, 1L);
   } else if (request.body != nullptr) {
-    curl_easy_setopt(handle, CURLOPT_UPLOAD, 1L);
-    curl_easy_setopt(handle, CURLOPT_READFUNCTION, OnRead);
-    curl_easy_setopt(handle, CURLOPT_READDATA, transfer);
-    curl_easy_setopt(handle, CURLOPT_SEEKFUNCTION, OnSeek);
-    curl_easy_setopt(handle, CURLOPT_SEEKDATA, transfer);
-    curl_easy_setopt(handle, CURLOPT_INFILESIZE_LARGE,
+    curl.easy_setopt(handle, CURLOPT_UPLOAD, 1L);
+    curl.easy_setopt(handle, CURLOPT_READFUNCTION, OnRead);
+    curl.easy_setopt(handle, CURLOPT_READDATA, transfer);
+    curl.easy_setopt(handle, CURLOPT_SEEKFUNCTION, OnSeek);
+    curl.easy_setopt(handle, CURLOPT_SEEKDATA, transfer);
+    curl.easy_setopt(handle, CURLOPT_INFILESIZE_LARGE,
                      static_cast<curl_off_t>(request.body->size()));
-    curl_easy_setopt(handle, CURLOPT_UPLOAD_BUFFERSIZE, 512L << 10);
+    curl.easy_setopt(handle, CURLOPT_UPLOAD_BUFFERSIZE, 512L << 10);
     if (request.method != "PUT") {
-      curl_easy_setopt(handle, CURLOPT_CUSTOMREQUEST, request.method.c_str());
+      curl.easy_setopt(handle, CURLOPT_CUSTOMREQUEST, request.method.c_str());
     }
   } else if (request.method != "GET") {
-    curl_easy_setopt(handle, CURLOPT_CUSTOMREQUEST, request.method.c_str());
+    curl.easy_setopt(handle, CURLOPT_CUSTOMREQUEST, request.method.c_str());
   }
 }
 
-void SetUp(CURL* handle, const HttpOptions& options, Transfer* transfer) {
-  curl_easy_setopt(handle, CURLOPT_NOSIGNAL, 1L);
-  curl_easy_setopt(handle, CURLOPT_PATH_AS_IS, 1L);
-  curl_easy_setopt(handle, CURLOPT_PROTOCOLS_STR, "http,https");
-  curl_easy_setopt(handle, CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
-  curl_easy_setopt(handle, CURLOPT_TCP_KEEPALIVE, 1L);
-  curl_easy_setopt(handle, CURLOPT_BUFFERSIZE, 256L << 10);
-  curl_easy_setopt(handle, CURLOPT_CONNECTTIMEOUT_MS,
+void SetUp(const Curl& curl, CURL* handle, const HttpOptions& options, Transfer* transfer) {
+  curl.easy_setopt(handle, CURLOPT_NOSIGNAL, 1L);
+  curl.easy_setopt(handle, CURLOPT_PATH_AS_IS, 1L);
+  curl.easy_setopt(handle, CURLOPT_PROTOCOLS_STR, "http,https");
+  curl.easy_setopt(handle, CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
+  curl.easy_setopt(handle, CURLOPT_TCP_KEEPALIVE, 1L);
+  curl.easy_setopt(handle, CURLOPT_BUFFERSIZE, 256L << 10);
+  curl.easy_setopt(handle, CURLOPT_CONNECTTIMEOUT_MS,
                    static_cast<long>(options.connect_timeout_ms));
-  curl_easy_setopt(handle, CURLOPT_LOW_SPEED_LIMIT, 1L);
-  curl_easy_setopt(handle, CURLOPT_LOW_SPEED_TIME,
+  curl.easy_setopt(handle, CURLOPT_LOW_SPEED_LIMIT, 1L);
+  curl.easy_setopt(handle, CURLOPT_LOW_SPEED_TIME,
                    static_cast<long>(std::max<int64_t>(1, options.stall_timeout_ms / 1000)));
   if (!options.ca_file.empty()) {
-    curl_easy_setopt(handle, CURLOPT_CAINFO, options.ca_file.c_str());
+    curl.easy_setopt(handle, CURLOPT_CAINFO, options.ca_file.c_str());
   }
-  curl_easy_setopt(handle, CURLOPT_WRITEFUNCTION, OnBody);
-  curl_easy_setopt(handle, CURLOPT_WRITEDATA, transfer);
-  curl_easy_setopt(handle, CURLOPT_HEADERFUNCTION, OnHeader);
-  curl_easy_setopt(handle, CURLOPT_HEADERDATA, transfer);
+  curl.easy_setopt(handle, CURLOPT_WRITEFUNCTION, OnBody);
+  curl.easy_setopt(handle, CURLOPT_WRITEDATA, transfer);
+  curl.easy_setopt(handle, CURLOPT_HEADERFUNCTION, OnHeader);
+  curl.easy_setopt(handle, CURLOPT_HEADERDATA, transfer);
 }
 
 }  // namespace
 
-HttpClient::HttpClient(HttpOptions options) : options_(std::move(options)) {
-  static std::once_flag once;
-  std::call_once(once, [] { curl_global_init(CURL_GLOBAL_DEFAULT); });
-}
+HttpClient::HttpClient(HttpOptions options) : options_(std::move(options)) {}
 
 HttpClient::~HttpClient() {
-  for (void* handle : idle_) curl_easy_cleanup(handle);
+  const auto curl = LoadCurl();
+  if (!curl.ok()) return;
+  for (void* handle : idle_) (*curl)->easy_cleanup(handle);
 }
 
-void* HttpClient::Take() {
+void* HttpClient::Take(const Curl& curl) {
   const std::lock_guard lock(mutex_);
-  if (idle_.empty()) return curl_easy_init();
+  if (idle_.empty()) return curl.easy_init();
   void* handle = idle_.back();
   idle_.pop_back();
   return handle;
 }
 
-void HttpClient::Return(void* handle) {
-  curl_easy_reset(handle);  // keeps its connection
+void HttpClient::Return(const Curl& curl, void* handle) {
+  curl.easy_reset(handle);  // keeps its connection
   {
     const std::lock_guard lock(mutex_);
     if (idle_.size() < kMaxIdle) {
@@ -169,49 +170,56 @@ void HttpClient::Return(void* handle) {
       return;
     }
   }
-  curl_easy_cleanup(handle);
+  curl.easy_cleanup(handle);
 }
 
 HttpResult HttpClient::Do(const HttpRequest& request) {
   HttpResult result;
-  CURL* handle = Take();
+  const auto loaded = LoadCurl();
+  if (!loaded.ok()) {
+    result.error = MessageOf(loaded.status());
+    return result;
+  }
+  const Curl& curl = **loaded;
+  CURL* handle = Take(curl);
   if (handle == nullptr) {
     result.error = "out of memory";
     return result;
   }
   Transfer transfer;
   transfer.request = &request;
+  transfer.curl = &curl;
   transfer.handle = handle;
-  SetUp(handle, options_, &transfer);
-  SetMethod(handle, request, &transfer);
-  HeaderList headers;
+  SetUp(curl, handle, options_, &transfer);
+  SetMethod(curl, handle, request, &transfer);
+  HeaderList headers(curl);
   for (const auto& [name, value] : request.headers) {
     // libcurl leaves out a header "Name:"; an empty value is written with a semicolon.
     headers.Add(value.empty() ? name + ";" : name + ": " + value);
   }
   headers.Add("Expect:");  // nobody waits for a "100 Continue"
   headers.Add("Accept:");
-  curl_easy_setopt(handle, CURLOPT_HTTPHEADER, headers.get());
-  curl_easy_setopt(handle, CURLOPT_URL, request.url.c_str());
+  curl.easy_setopt(handle, CURLOPT_HTTPHEADER, headers.get());
+  curl.easy_setopt(handle, CURLOPT_URL, request.url.c_str());
   std::array<char, CURL_ERROR_SIZE> text{};
-  curl_easy_setopt(handle, CURLOPT_ERRORBUFFER, text.data());
+  curl.easy_setopt(handle, CURLOPT_ERRORBUFFER, text.data());
 
-  const CURLcode code = curl_easy_perform(handle);
+  const CURLcode code = curl.easy_perform(handle);
   if (code != CURLE_OK) {
     result.outcome = CertainlyNotSent(code) ? HttpOutcome::kNotSent : HttpOutcome::kNoReply;
     result.error = transfer.failed ? "out of memory"
                    : text[0] != 0  ? text.data()
-                                   : curl_easy_strerror(code);
-    curl_easy_cleanup(handle);  // its connection is of no use
+                                   : curl.easy_strerror(code);
+    curl.easy_cleanup(handle);  // its connection is of no use
     return result;
   }
   long status = 0;
-  curl_easy_getinfo(handle, CURLINFO_RESPONSE_CODE, &status);
+  curl.easy_getinfo(handle, CURLINFO_RESPONSE_CODE, &status);
   result.outcome = HttpOutcome::kReply;
   result.reply = std::move(transfer.reply);
   result.reply.status = static_cast<int>(status);
   auto body = transfer.body.Finish();
-  Return(handle);
+  Return(curl, handle);
   if (!body.ok()) {
     result.outcome = HttpOutcome::kNoReply;
     result.error = "out of memory";
@@ -222,7 +230,8 @@ HttpResult HttpClient::Do(const HttpRequest& request) {
 }
 
 int64_t ParseHttpDate(const std::string& text) {
-  const time_t seconds = text.empty() ? -1 : curl_getdate(text.c_str(), nullptr);
+  const auto curl = LoadCurl();
+  const time_t seconds = text.empty() || !curl.ok() ? -1 : (*curl)->getdate(text.c_str(), nullptr);
   return seconds < 0 ? -1 : static_cast<int64_t>(seconds) * kMicrosPerSecond;
 }
 

@@ -17,6 +17,8 @@
 
 namespace timelake::store {
 
+struct Curl;
+
 struct HttpOptions {
   int64_t connect_timeout_ms = 5'000;
   int64_t stall_timeout_ms = 30'000;  // a transfer that moves no byte for so long has failed
@@ -68,8 +70,8 @@ class HttpClient {
   HttpResult Do(const HttpRequest& request);
 
  private:
-  void* Take();
-  void Return(void* handle);
+  void* Take(const Curl& curl);
+  void Return(const Curl& curl, void* handle);
 
   const HttpOptions options_;
   std::mutex mutex_;

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/uuid.h"
+#include "store/net_libraries.h"
 #include "store/s3_profile.h"
 #include "store/s3_xml.h"
 
@@ -113,6 +114,8 @@ HttpResult S3Client::Do(const S3Request& request, const S3Keys& keys,
 Result<S3Keys> S3Client::Keys() {
   const std::lock_guard lock(mutex_);
   if (!keys_) {
+    TL_RETURN_NOT_OK(LoadCurl().status());
+    TL_RETURN_NOT_OK(LoadCrypto().status());
     TL_ASSIGN_OR_RAISE(keys_, ResolveKeys(options_, env_));
   }
   return *keys_;

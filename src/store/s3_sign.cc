@@ -1,14 +1,12 @@
 #include "store/s3_sign.h"
 
-#include <openssl/evp.h>
-#include <openssl/hmac.h>
-
 #include <algorithm>
 #include <array>
 
 #include <fmt/format.h>
 
 #include "base/civil_time.h"
+#include "store/net_libraries.h"
 
 namespace timelake::store {
 namespace {
@@ -27,11 +25,36 @@ std::string Hex(std::string_view bytes) {
   return text;
 }
 
-std::string Digest(const EVP_MD* kind, std::string_view bytes) {
-  std::array<unsigned char, EVP_MAX_MD_SIZE> out{};
+constexpr size_t kMaxDigest = 64;
+
+enum class DigestKind { kSha256, kMd5 };
+
+std::string Digest(DigestKind kind, std::string_view bytes) {
+  const auto crypto = LoadCrypto();
+  if (!crypto.ok()) return "";  // the caller has asked before
+  std::array<unsigned char, kMaxDigest> out{};
   unsigned size = 0;
-  if (EVP_Digest(bytes.data(), bytes.size(), out.data(), &size, kind, nullptr) != 1) return "";
+  const void* algorithm = kind == DigestKind::kSha256 ? (*crypto)->sha256() : (*crypto)->md5();
+  if ((*crypto)->digest(bytes.data(), bytes.size(), out.data(), &size, algorithm, nullptr) != 1) {
+    return "";
+  }
   return std::string(reinterpret_cast<const char*>(out.data()), size);
+}
+
+std::string Base64(std::string_view bytes) {
+  static constexpr std::string_view kDigits =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string text;
+  for (size_t i = 0; i < bytes.size(); i += 3) {
+    uint32_t group = 0;
+    for (size_t j = 0; j < 3; ++j) {
+      group = group << 8 | (i + j < bytes.size() ? static_cast<unsigned char>(bytes[i + j]) : 0);
+    }
+    for (size_t j = 0; j < 4; ++j) {
+      text += i + j <= bytes.size() ? kDigits[group >> (18 - 6 * j) & 63] : '=';
+    }
+  }
+  return text;
 }
 
 // Without spaces around it, and single ones within.
@@ -105,27 +128,22 @@ std::string QueryText(NameValues query) {
   return text;
 }
 
-std::string Sha256Hex(std::string_view bytes) { return Hex(Digest(EVP_sha256(), bytes)); }
+std::string Sha256Hex(std::string_view bytes) { return Hex(Digest(DigestKind::kSha256, bytes)); }
 
 std::string HmacSha256(std::string_view key, std::string_view text) {
-  std::array<unsigned char, EVP_MAX_MD_SIZE> out{};
+  const auto crypto = LoadCrypto();
+  if (!crypto.ok()) return "";
+  std::array<unsigned char, kMaxDigest> out{};
   unsigned size = 0;
   const auto* data = reinterpret_cast<const unsigned char*>(text.data());
-  if (HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()), data, text.size(), out.data(),
-           &size) == nullptr) {
+  if ((*crypto)->hmac((*crypto)->sha256(), key.data(), static_cast<int>(key.size()), data,
+                      text.size(), out.data(), &size) == nullptr) {
     return "";
   }
   return std::string(reinterpret_cast<const char*>(out.data()), size);
 }
 
-std::string Md5Base64(std::string_view bytes) {
-  const std::string digest = Digest(EVP_md5(), bytes);
-  std::array<unsigned char, 64> out{};
-  const int size =
-      EVP_EncodeBlock(out.data(), reinterpret_cast<const unsigned char*>(digest.data()),
-                      static_cast<int>(digest.size()));
-  return std::string(reinterpret_cast<const char*>(out.data()), static_cast<size_t>(size));
-}
+std::string Md5Base64(std::string_view bytes) { return Base64(Digest(DigestKind::kMd5, bytes)); }
 
 std::string CanonicalRequest(const SignInput& input) {
   std::string headers;

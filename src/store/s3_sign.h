@@ -6,7 +6,8 @@
 #include <utility>
 #include <vector>
 
-// AWS Signature Version 4, written from its specification. Pure.
+// AWS Signature Version 4, written from its specification. Pure, once LoadCrypto() has been ok:
+// without it digests are empty.
 
 namespace timelake::store {
 

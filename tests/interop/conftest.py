@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import subprocess
+import sys
 import textwrap
 
 import duckdb
@@ -12,6 +13,10 @@ import pyarrow as pa
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests"))
+
+from s3_server import s3_server  # noqa: E402, F401
+
 BINARY = os.environ.get("TIMELAKE_BIN", str(ROOT / "build/dev/timelake"))
 PEER = os.environ.get("TIMELAKE_PEER_PYTHON", str(ROOT / ".deps/peer/bin/python"))
 DATA = pathlib.Path(os.environ.get("TIMELAKE_DATA", ROOT.parent / "shared/data"))

@@ -139,13 +139,13 @@ print(json.dumps([before, latest]))
     assert timelake.Lake(warehouse).sql("SELECT count(*) AS n FROM t").to_pylist() == [{"n": 64}]
 
 
-def test_duckdb_reads_the_table(timelake, s3_server, warehouse):
+def test_another_client_reads_the_files(timelake, s3_server, warehouse):
     lake = timelake.Lake(warehouse, storage_options=s3_server.options)
     table = lake.create_table("t", SCHEMA, time_column="time", series_key=["device"])
     table.append(rows(0, 30))
     names = [row["file_path"] for row in lake.sql("SELECT file_path FROM t$files").to_pylist()]
     assert names and all(name.startswith(f"{warehouse}/default/t/data/") for name in names)
-    # Another reader on the same server: pyarrow's S3 client.
+    # pyarrow's S3 client, on the same server.
     import pyarrow.fs as fs
     import pyarrow.parquet as pq
 
@@ -231,3 +231,30 @@ def test_threads_append_at_once(timelake, s3_server, warehouse):
     fresh = timelake.Lake(warehouse, storage_options=s3_server.options)
     assert fresh.sql("SELECT count(*) AS n FROM t").to_pylist() == [{"n": 300}]
     assert len(fresh.sql("SELECT snapshot_id FROM t$snapshots").to_pylist()) >= 30
+
+
+@pytest.mark.parametrize("first", ["", "import hashlib, ssl", "import pyarrow.parquet"])
+def test_python_keeps_its_openssl(s3_server, warehouse, python, first):
+    """libparquet of pyarrow exports an OpenSSL of its own; in one scope with it, libcrypto crashed."""
+    code = f"""
+    {first or "pass"}
+    import timelake
+    lake = timelake.Lake({warehouse!r})
+    assert lake.tables() == []
+    import hashlib, ssl
+    assert hashlib.sha256(b"").hexdigest().startswith("e3b0c442")
+    assert ssl.create_default_context().get_ca_certs() is not None
+    assert lake.tables() == []
+    print("fine")
+    """
+    assert python(code, env=s3_server.env) == "fine\n"
+
+
+def test_a_local_lake_loads_no_network_library(python, tmp_path):
+    code = f"""
+    import timelake
+    lake = timelake.Lake({str(tmp_path / "wh")!r})
+    assert lake.tables() == [] and lake.sql("SELECT 1 AS one").num_rows == 1
+    print("libcurl" in open("/proc/self/maps").read())
+    """
+    assert python(code) == "False\n"
