@@ -44,11 +44,29 @@ void CopyRanges(const T* values, const RowRanges& positions, T* out) {
   }
 }
 
-// Values of four or eight bytes without nulls.
+// The validity of values at these positions; null if all are valid.
+Result<std::shared_ptr<arrow::Buffer>> TakeValid(const arrow::ArrayData& from,
+                                                 const RowRanges& positions, int64_t count) {
+  if (from.GetNullCount() == 0) return nullptr;
+  TL_ASSIGN_OR_RAISE(std::shared_ptr<arrow::Buffer> bits, arrow::AllocateEmptyBitmap(count));
+  const uint8_t* valid = from.buffers[0]->data();
+  int64_t out = 0;
+  for (const RowRange& range : positions) {
+    for (int64_t i = range.begin; i < range.end; ++i, ++out) {
+      if (arrow::bit_util::GetBit(valid, from.offset + i)) {
+        arrow::bit_util::SetBit(bits->mutable_data(), out);
+      }
+    }
+  }
+  return bits;
+}
+
+// Values of four or eight bytes.
 Result<ArrayPtr> TakeFixed(const ArrayPtr& array, const RowRanges& positions, int width) {
   const int64_t count = table::CountRows(positions);
   TL_ASSIGN_OR_RAISE(std::shared_ptr<arrow::Buffer> buffer, arrow::AllocateBuffer(count * width));
   const arrow::ArrayData& from = *array->data();
+  TL_ASSIGN_OR_RAISE(auto valid, TakeValid(from, positions, count));
   if (width == 8) {
     CopyRanges(from.GetValues<uint64_t>(1), positions,
                reinterpret_cast<uint64_t*>(buffer->mutable_data()));
@@ -57,7 +75,7 @@ Result<ArrayPtr> TakeFixed(const ArrayPtr& array, const RowRanges& positions, in
                reinterpret_cast<uint32_t*>(buffer->mutable_data()));
   }
   return arrow::MakeArray(
-      arrow::ArrayData::Make(array->type(), count, {nullptr, std::move(buffer)}, 0));
+      arrow::ArrayData::Make(array->type(), count, {std::move(valid), std::move(buffer)}));
 }
 
 int FixedWidth(const arrow::DataType& type) {
@@ -105,9 +123,33 @@ void AppendRuns(const uint8_t* passes, int64_t count, int64_t first, RowRanges* 
   }
 }
 
+constexpr int64_t kBlock = 2048;
+
+// Keeps of each block of positions those that `mark(begin, count, passes)` leaves marked; NULL
+// passes nothing.
+template <typename MarkBlock>
+void KeepMarked(const arrow::ArrayData& column, MarkBlock&& mark, RowRanges* positions) {
+  const uint8_t* valid = column.GetNullCount() == 0 ? nullptr : column.buffers[0]->data();
+  uint8_t passes[kBlock];
+  RowRanges kept;
+  for (const RowRange& range : *positions) {
+    for (int64_t begin = range.begin; begin < range.end; begin += kBlock) {
+      const int64_t count = std::min(kBlock, range.end - begin);
+      std::memset(passes, 1, static_cast<size_t>(count));
+      for (int64_t i = 0; valid && i < count; ++i) {
+        passes[i] = arrow::bit_util::GetBit(valid, column.offset + begin + i);
+      }
+      mark(begin, count, passes);
+      AppendRuns(passes, count, begin, &kept);
+    }
+  }
+  *positions = std::move(kept);
+}
+
 template <typename T>
 bool IsComparable(const std::vector<ColumnTest>& tests) {
   return std::all_of(tests.begin(), tests.end(), [](const ColumnTest& test) {
+    if (test.op == Op::kNotNull) return true;
     if (test.op > Op::kGe || test.values.size() != 1) return false;
     const T* value = std::get_if<T>(&test.values[0]);
     if constexpr (std::is_floating_point_v<T>) return value && !std::isnan(*value);
@@ -119,21 +161,14 @@ template <typename T>
 bool KeepPassingOf(const arrow::ArrayData& column, const std::vector<ColumnTest>& tests,
                    RowRanges* positions) {
   if (!IsComparable<T>(tests)) return false;
-  constexpr int64_t kBlock = 2048;
-  uint8_t passes[kBlock];
   const T* values = column.GetValues<T>(1);
-  RowRanges kept;
-  for (const RowRange& range : *positions) {
-    for (int64_t begin = range.begin; begin < range.end; begin += kBlock) {
-      const int64_t count = std::min(kBlock, range.end - begin);
-      std::memset(passes, 1, static_cast<size_t>(count));
-      for (const ColumnTest& test : tests) {
-        Mark(values + begin, count, test.op, std::get<T>(test.values[0]), passes);
-      }
-      AppendRuns(passes, count, begin, &kept);
+  const auto mark = [&](int64_t begin, int64_t count, uint8_t* passes) {
+    for (const ColumnTest& test : tests) {
+      if (test.op == Op::kNotNull) continue;
+      Mark(values + begin, count, test.op, std::get<T>(test.values[0]), passes);
     }
-  }
-  *positions = std::move(kept);
+  };
+  KeepMarked(column, mark, positions);
   return true;
 }
 
@@ -235,7 +270,7 @@ Result<ArrayPtr> Take(const ArrayPtr& array, const RowRanges& positions) {
   }
   if (array->type_id() != arrow::Type::DICTIONARY) {
     const int width = FixedWidth(*array->type());
-    if (width > 0 && array->null_count() == 0) return TakeFixed(array, positions, width);
+    if (width > 0) return TakeFixed(array, positions, width);
     return TakeAny(array, positions);
   }
   // Only the codes.
@@ -251,14 +286,22 @@ Result<ArrayPtr> Take(const ArrayPtr& array, const RowRanges& positions) {
 
 bool KeepPassing(const arrow::ArrayData& column, const std::vector<ColumnTest>& tests,
                  RowRanges* positions) {
-  if (column.type->id() == arrow::Type::STRING) return KeepEqual(column, tests, positions);
-  if (tests.empty() || column.GetNullCount() != 0) return false;
+  if (tests.empty() || (column.GetNullCount() != 0 && !column.buffers[0])) return false;
+  const bool not_null = std::all_of(tests.begin(), tests.end(),
+                                    [](const ColumnTest& test) { return test.op == Op::kNotNull; });
+  if (not_null) {
+    if (column.GetNullCount() != 0)
+      KeepMarked(
+          column, [](int64_t, int64_t, uint8_t*) {}, positions);
+    return true;
+  }
   switch (column.type->id()) {
     case arrow::Type::INT32:
     case arrow::Type::DATE32: return KeepPassingOf<int32_t>(column, tests, positions);
     case arrow::Type::INT64:
     case arrow::Type::TIMESTAMP:
     case arrow::Type::TIME64: return KeepPassingOf<int64_t>(column, tests, positions);
+    case arrow::Type::STRING: return KeepEqual(column, tests, positions);
     case arrow::Type::FLOAT: return KeepPassingOf<float>(column, tests, positions);
     case arrow::Type::DOUBLE: return KeepPassingOf<double>(column, tests, positions);
     default: return false;

@@ -31,9 +31,9 @@ table::RowRanges ToRanges(const std::vector<uint32_t>& rows);  // ascending
 Result<std::shared_ptr<arrow::Array>> Take(const std::shared_ptr<arrow::Array>& array,
                                            const table::RowRanges& positions);
 
-// Takes those positions out that fail a test. False, and nothing is done, unless the column is a
-// number, date or time without nulls and all tests compare it with one value, or it is text (in no
-// dictionary) and the only test says what it equals.
+// Takes those positions out that fail a test. False, and nothing is done, unless the tests compare
+// a number, date or time with one value each, say what text (in no dictionary) equals, or only that
+// there is a value.
 bool KeepPassing(const arrow::ArrayData& column, const std::vector<ColumnTest>& tests,
                  table::RowRanges* positions);
 

@@ -115,10 +115,12 @@ bool Passes(double value, Op op, double bound) {
   }
 }
 
-TEST(RowSelection, KeepsWhatPasses) {
+class RowSelectionNulls : public ::testing::TestWithParam<bool> {};
+
+TEST_P(RowSelectionNulls, KeepsWhatPasses) {
   std::mt19937 random(3);
   const auto array =
-      RandomArray(arrow::DoubleBuilder(), &random, false, [&] {
+      RandomArray(arrow::DoubleBuilder(), &random, GetParam(), [&] {
         const int n = static_cast<int>(random() % 40);
         return n == 0 ? std::nan("") : n == 1 ? std::numeric_limits<double>::infinity() : n / 10;
       })->Slice(3);
@@ -129,8 +131,26 @@ TEST(RowSelection, KeepsWhatPasses) {
     ASSERT_TRUE(KeepPassing(*array->data(), {{1, op, {2.0}}, {1, Op::kGe, {1.0}}}, &kept));
     std::vector<uint32_t> expected;
     for (const uint32_t row : SpellOut(before)) {
+      if (values.IsNull(row)) continue;
       const double value = values.Value(row);
       if (Passes(value, op, 2.0) && Passes(value, Op::kGe, 1.0)) expected.push_back(row);
+    }
+    EXPECT_EQ(SpellOut(kept), expected);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Nulls, RowSelectionNulls, ::testing::Bool());
+
+TEST(RowSelection, KeepsWhatIsThere) {
+  std::mt19937 random(9);
+  for (const auto& array : Arrays(&random)) {
+    const RowRanges before = RandomRanges(&random, array->length() - 11);
+    RowRanges kept = before;
+    const auto slice = array->Slice(11);
+    ASSERT_TRUE(KeepPassing(*slice->data(), {{1, Op::kNotNull, {}}}, &kept));
+    std::vector<uint32_t> expected;
+    for (const uint32_t row : SpellOut(before)) {
+      if (slice->IsValid(row)) expected.push_back(row);
     }
     EXPECT_EQ(SpellOut(kept), expected);
   }
@@ -160,14 +180,12 @@ TEST(RowSelection, LeavesOtherTestsToOthers) {
   std::mt19937 random(4);
   RowRanges all = {{0, 3000}};
   const auto numbers = RandomArray(arrow::Int64Builder(), &random, false, [] { return 1; });
-  const auto nulls = RandomArray(arrow::Int64Builder(), &random, true, [] { return 1; });
   const auto texts = RandomArray(arrow::StringBuilder(), &random, false, [] { return "a"; });
   const auto floats = RandomArray(arrow::DoubleBuilder(), &random, false, [] { return 1.0; });
   EXPECT_FALSE(KeepPassing(*numbers->data(), {}, &all));
   EXPECT_FALSE(KeepPassing(*numbers->data(), {{1, Op::kIn, {int64_t{1}}}}, &all));
-  EXPECT_FALSE(KeepPassing(*numbers->data(), {{1, Op::kNotNull, {}}}, &all));
+  EXPECT_FALSE(KeepPassing(*numbers->data(), {{1, Op::kIsNull, {}}}, &all));
   EXPECT_FALSE(KeepPassing(*numbers->data(), {{1, Op::kEq, {int32_t{1}}}}, &all));
-  EXPECT_FALSE(KeepPassing(*nulls->data(), {{1, Op::kEq, {int64_t{1}}}}, &all));
   EXPECT_FALSE(KeepPassing(*texts->data(), {{1, Op::kLt, {std::string("a")}}}, &all));
   EXPECT_FALSE(KeepPassing(*floats->data(), {{1, Op::kLt, {std::nan("")}}}, &all));
   EXPECT_EQ(all, (RowRanges{{0, 3000}}));
