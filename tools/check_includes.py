@@ -35,7 +35,7 @@ PUBLIC_ONLY = ("cli", "python", "examples")
 # Libraries that only some places may name, by the first part of the include path.
 RESTRICTED = {
     "duckdb": ("src/sql/", "tests/unit/sql/"),
-    "nlohmann": ("src/iceberg/", "src/table/", "src/sql/", "src/api/", "cli/", "tests/"),
+    "nlohmann": ("src/store/", "src/iceberg/", "src/table/", "src/sql/", "src/api/", "cli/", "tests/"),
     "curl": ("src/store/", "tests/"),
     "CLI": ("cli/",),
 }

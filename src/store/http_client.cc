@@ -134,6 +134,7 @@ void SetUp(const Curl& curl, CURL* handle, const HttpOptions& options, Transfer*
   curl.easy_setopt(handle, CURLOPT_LOW_SPEED_LIMIT, 1L);
   curl.easy_setopt(handle, CURLOPT_LOW_SPEED_TIME,
                    static_cast<long>(std::max<int64_t>(1, options.stall_timeout_ms / 1000)));
+  if (options.direct) curl.easy_setopt(handle, CURLOPT_NOPROXY, "*");
   if (!options.ca_file.empty()) {
     curl.easy_setopt(handle, CURLOPT_CAINFO, options.ca_file.c_str());
   }

@@ -23,6 +23,7 @@ struct HttpOptions {
   int64_t connect_timeout_ms = 5'000;
   int64_t stall_timeout_ms = 30'000;  // a transfer that moves no byte for so long has failed
   std::string ca_file;                // empty: the system's
+  bool direct = false;                // not by a proxy, whatever the environment says
 };
 
 struct HttpRequest {

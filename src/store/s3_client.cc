@@ -7,7 +7,6 @@
 
 #include "base/uuid.h"
 #include "store/net_libraries.h"
-#include "store/s3_profile.h"
 #include "store/s3_xml.h"
 
 namespace timelake::store {
@@ -17,6 +16,7 @@ constexpr int64_t kFirstPauseUs = 50'000;
 constexpr int64_t kLongestPauseUs = 5'000'000;
 constexpr int64_t kMaxUnsent = 3;  // tries again when nobody listens
 constexpr int kProbeTries = 3;
+constexpr int64_t kRenewUs = int64_t{5} * 60 * 1'000'000;
 
 std::string_view View(const std::shared_ptr<arrow::Buffer>& bytes) {
   if (bytes == nullptr) return {};
@@ -113,12 +113,18 @@ HttpResult S3Client::Do(const S3Request& request, const S3Keys& keys,
 
 Result<S3Keys> S3Client::Keys() {
   const std::lock_guard lock(mutex_);
-  if (!keys_) {
-    TL_RETURN_NOT_OK(LoadCurl().status());
-    TL_RETURN_NOT_OK(LoadCrypto().status());
-    TL_ASSIGN_OR_RAISE(keys_, ResolveKeys(options_, env_));
+  const int64_t now = clock_->NowMicros();
+  const int64_t expires = credentials_ ? credentials_->expires_us : 0;
+  if (credentials_ && (expires == 0 || now < expires - kRenewUs)) return credentials_->keys;
+  TL_RETURN_NOT_OK(LoadCurl().status());
+  TL_RETURN_NOT_OK(LoadCrypto().status());
+  auto fresh = FindCredentials(options_, env_, *clock_);
+  if (fresh.ok()) {
+    credentials_ = *std::move(fresh);
+  } else if (!credentials_ || now >= expires) {
+    return fresh.status();
   }
-  return *keys_;
+  return credentials_->keys;
 }
 
 bool S3Client::Mend(const HttpReply& reply, const S3Keys& used) {
@@ -132,10 +138,11 @@ bool S3Client::Mend(const HttpReply& reply, const S3Keys& used) {
   }
   if (code != "ExpiredToken" && code != "TokenRefreshRequired") return false;
   const std::lock_guard lock(mutex_);
-  auto fresh = ResolveKeys(options_, env_);
+  auto fresh = FindCredentials(options_, env_, *clock_);
   if (!fresh.ok()) return false;
-  keys_ = *fresh;
-  return fresh->access_key != used.access_key || fresh->session_token != used.session_token;
+  credentials_ = *std::move(fresh);
+  const S3Keys& keys = credentials_->keys;
+  return keys.access_key != used.access_key || keys.session_token != used.session_token;
 }
 
 void S3Client::Pause(int64_t attempt) {
@@ -274,9 +281,9 @@ Status S3Client::Probe(const std::string& bucket, const std::string& key) {
 
 std::string S3Client::Redacted(std::string text) const {
   const std::lock_guard lock(mutex_);
-  if (keys_) {
-    ReplaceAll(&text, keys_->secret_key);
-    ReplaceAll(&text, keys_->session_token);
+  if (credentials_) {
+    ReplaceAll(&text, credentials_->keys.secret_key);
+    ReplaceAll(&text, credentials_->keys.session_token);
   }
   return text;
 }

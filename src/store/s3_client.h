@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/random.h"
 #include "store/http_client.h"
+#include "store/s3_credentials.h"
 #include "store/s3_options.h"
 #include "store/s3_sign.h"
 
@@ -69,6 +70,7 @@ class S3Client {
   Target TargetOf(const S3Request& request) const;
   HttpResult Do(const S3Request& request, const S3Keys& keys, const std::string& payload_hash,
                 bool once);
+  // Found again some minutes before they expire.
   Result<S3Keys> Keys();
   // Whether a refusal is one that another try may mend: new keys, the store's clock.
   bool Mend(const HttpReply& reply, const S3Keys& used);
@@ -82,7 +84,7 @@ class S3Client {
   const std::shared_ptr<Random> random_;
   HttpClient http_;
   mutable std::mutex mutex_;
-  std::optional<S3Keys> keys_;
+  std::optional<S3Credentials> credentials_;
   std::atomic<int64_t> skew_us_ = 0;  // the store's clock minus ours, once it has complained
 };
 

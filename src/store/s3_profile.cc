@@ -18,38 +18,6 @@ Result<std::string> ReadText(const std::string& path) {
   return text.str();
 }
 
-// What a profile may ask for instead of keys, and this version does not do.
-Status Beyond(const Profile& profile, const std::string& name) {
-  for (const char* way : {"role_arn", "credential_process", "sso_session", "sso_start_url",
-                          "web_identity_token_file"}) {
-    if (profile.values.contains(way)) {
-      return Unsupported(
-          "profile {} gets its credentials by {}, which this version does not do: run "
-          "`aws configure export-credentials --profile {} --format env` and pass what it prints",
-          Quote(name), way, name);
-    }
-  }
-  return InvalidArgument("profile {} has no aws_access_key_id and aws_secret_access_key",
-                         Quote(name));
-}
-
-Result<std::optional<S3Keys>> KeysOfProfile(const S3Options& options) {
-  const std::string name = options.profile.empty() ? "default" : options.profile;
-  TL_ASSIGN_OR_RAISE(const Profile profile, ReadProfile(options));
-  if (!profile.found) {
-    if (options.profile.empty()) return std::nullopt;
-    return InvalidArgument("there is no profile {} in {} and {}", Quote(name),
-                           options.credentials_file, options.config_file);
-  }
-  const auto access = profile.Find("aws_access_key_id");
-  const auto secret = profile.Find("aws_secret_access_key");
-  if (!access || !secret) {
-    if (options.profile.empty() && profile.values.empty()) return std::nullopt;
-    return Beyond(profile, name);
-  }
-  return S3Keys{*access, *secret, profile.Find("aws_session_token").value_or("")};
-}
-
 }  // namespace
 
 std::map<std::string, std::map<std::string, std::string>> ParseProfileFile(std::string_view text) {
@@ -93,28 +61,6 @@ Result<Profile> ReadProfile(const S3Options& options) {
   take(sections, "profile " + name);
   if (name == "default") take(sections, name);
   return profile;
-}
-
-Result<S3Keys> ResolveKeys(const S3Options& options, const EnvLookup& env) {
-  if (options.anonymous) return S3Keys{};
-  if (!options.access_key.empty()) {
-    return S3Keys{options.access_key, options.secret_key, options.session_token};
-  }
-  if (!options.profile_asked) {
-    const auto access = env("AWS_ACCESS_KEY_ID");
-    const auto secret = env("AWS_SECRET_ACCESS_KEY");
-    if (access && secret) return S3Keys{*access, *secret, env("AWS_SESSION_TOKEN").value_or("")};
-    if (access || secret) {
-      return InvalidArgument("only one of AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY is set");
-    }
-  }
-  TL_ASSIGN_OR_RAISE(auto keys, KeysOfProfile(options));
-  if (keys) return *std::move(keys);
-  return InvalidArgument(
-      "no credentials for s3://: give the storage options aws_access_key_id and "
-      "aws_secret_access_key, set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or have a profile "
-      "in {} (for public data: aws_skip_signature = true)",
-      options.credentials_file.empty() ? "~/.aws/credentials" : options.credentials_file);
 }
 
 }  // namespace timelake::store

@@ -6,7 +6,6 @@
 #include <string_view>
 
 #include "store/s3_options.h"
-#include "store/s3_sign.h"
 
 // The shared files of AWS tools, ~/.aws/credentials and ~/.aws/config.
 
@@ -27,9 +26,5 @@ std::map<std::string, std::map<std::string, std::string>> ParseProfileFile(std::
 
 // The options' profile, the credentials file over the config file. A missing file is an empty one.
 Result<Profile> ReadProfile(const S3Options& options);
-
-// Keys as options, environment and profile give them, in that order; an empty access key: none, the
-// requests are not to be signed. kInvalidArgument when nothing gives any.
-Result<S3Keys> ResolveKeys(const S3Options& options, const EnvLookup& env);
 
 }  // namespace timelake::store

@@ -1,6 +1,7 @@
 #include "store/s3_xml.h"
 
 #include <charconv>
+#include <cstdio>
 #include <optional>
 
 #include <fmt/format.h>
@@ -122,21 +123,20 @@ std::string Encoded(std::string_view text) {
   return out;
 }
 
-// "2026-01-01T00:00:00.000Z". The fraction is dropped: Last-Modified has none.
+}  // namespace
+
 Result<int64_t> ParseIsoSeconds(const std::string& text) {
   CivilTime at;
   int year = 0;
   if (std::sscanf(text.c_str(), "%4d-%2d-%2dT%2d:%2d:%2d", &year, &at.month, &at.day, &at.hour,
                   &at.minute, &at.second) != 6) {
-    return IoError("the store's listing has the time {}", Quote(text));
+    return IoError("the time {} is none", Quote(text));
   }
   at.year = year;
   auto micros = FromCivil(at);
-  if (!micros.ok()) return IoError("the store's listing has the time {}", Quote(text));
+  if (!micros.ok()) return IoError("the time {} is none", Quote(text));
   return *micros;
 }
-
-}  // namespace
 
 Result<S3Listing> ParseListing(std::string_view xml) {
   S3Listing listing;

@@ -34,6 +34,10 @@ S3Error ParseS3Error(std::string_view xml);
 // Errors in the answer to a delete of many.
 std::vector<S3Error> ParseDeleteErrors(std::string_view xml);
 
+// "2026-01-02T03:04:05.678Z" -> microseconds, whole seconds: the fraction is dropped, since
+// Last-Modified has none.
+Result<int64_t> ParseIsoSeconds(const std::string& text);
+
 // Text of the first element of that name, at any depth; empty if there is none.
 std::string FirstElement(std::string_view xml, std::string_view name);
 

@@ -23,7 +23,8 @@ def test_main_job(tl, s3_server):
 def test_options_and_secrets(tl, s3_server):
     warehouse = f"s3://{s3_server.bucket()}/wh"
     options = [text for key, value in s3_server.options.items() for text in ("-o", f"{key}={value}")]
-    clean = {"AWS_CONFIG_FILE": "/dev/null", "AWS_SHARED_CREDENTIALS_FILE": "/dev/null"}
+    clean = {"AWS_CONFIG_FILE": "/dev/null", "AWS_SHARED_CREDENTIALS_FILE": "/dev/null",
+             "AWS_EC2_METADATA_DISABLED": "true"}
     tl("-w", warehouse, *options, "create", "t", "--schema", SCHEMA, *CONTRACT, env=clean)
     done = tl("-w", warehouse, *options, "-vv", "append", "t", tl.file("rows.csv", ROWS), env=clean)
     told = [done]

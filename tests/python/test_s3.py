@@ -190,7 +190,7 @@ def test_copy_to_and_from_a_bucket(timelake, in_env, warehouse, tmp_path):
     table = lake.create_table("t", SCHEMA, time_column="time", series_key=["device"])
     table.append(rows(0, 90))
     local = timelake.Lake(tmp_path / "wh")  # finds its keys in the environment
-    for ending in ("csv", "parquet", "json"):
+    for ending in ("csv", "parquet", "json", "csv.gz"):
         path = f"{warehouse}/export/rows.{ending}"
         lake.sql(f"COPY (SELECT * FROM t ORDER BY ALL) TO '{path}'")
         for reader in (lake, local):

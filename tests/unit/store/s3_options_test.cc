@@ -2,7 +2,8 @@
 
 #include <fstream>
 
-#include "store/s3_profile.h"
+#include "base/clock.h"
+#include "store/s3_credentials.h"
 #include "store_testing.h"
 
 namespace timelake::store {
@@ -104,12 +105,15 @@ class S3ProfileTest : public ::testing::Test {
     std::ofstream(folder_.path() + "/.aws/config")
         << "[default]\nregion = eu-west-3\ns3 =\n  addressing_style = path\n"
            "[profile work]\nregion=ap-south-1\nendpoint_url = https://work.example\n"
-           "[profile role]\nrole_arn = arn:aws:iam::1:role/r\nsource_profile = default\n";
+           "[profile sso]\nsso_session = ours\n";
     env_["HOME"] = folder_.path();
+    env_["AWS_EC2_METADATA_DISABLED"] = "true";
   }
   Result<S3Keys> Keys(const Map& options) {
-    auto parsed = ParseS3Options(options, Env(env_));
-    return parsed.ok() ? ResolveKeys(*parsed, Env(env_)) : parsed.status();
+    TL_ASSIGN_OR_RAISE(const S3Options parsed, ParseS3Options(options, Env(env_)));
+    TL_ASSIGN_OR_RAISE(const S3Credentials found,
+                       FindCredentials(parsed, Env(env_), *SystemClock()));
+    return found.keys;
   }
   TempFolder folder_;
   Map env_;
@@ -136,9 +140,9 @@ TEST_F(S3ProfileTest, OrderOfSources) {
 TEST_F(S3ProfileTest, WhatIsMissingIsNamed) {
   EXPECT_NE(MessageOf(Keys({{"aws_profile", "nope"}}).status()).find("no profile \"nope\""),
             std::string::npos);
-  const Status role = Keys({{"aws_profile", "role"}}).status();
-  EXPECT_EQ(KindOf(role), ErrorKind::kUnsupported);
-  EXPECT_NE(MessageOf(role).find("role_arn"), std::string::npos);
+  const Status sso = Keys({{"aws_profile", "sso"}}).status();
+  EXPECT_EQ(KindOf(sso), ErrorKind::kUnsupported);
+  EXPECT_NE(MessageOf(sso).find("credential_process"), std::string::npos);
   env_["HOME"] = folder_.path() + "/elsewhere";
   EXPECT_NE(MessageOf(Keys({}).status()).find("no credentials for s3://"), std::string::npos);
 }
