@@ -74,6 +74,10 @@ std::optional<double> Naive(const RunValue& value, const arrow::RecordBatch& bat
                             int64_t end) {
   if (value.op == RunOp::kRows) return static_cast<double>(end - begin);
   const auto& column = *batch.column(static_cast<int>(value.column));
+  if (value.op == RunOp::kCount) {
+    const auto rows = column.Slice(begin, end - begin);
+    return static_cast<double>(rows->length() - rows->null_count());
+  }
   double count = 0, sum = 0;
   std::optional<double> best;
   for (int64_t row = begin; row < end; ++row) {
@@ -91,7 +95,6 @@ std::optional<double> Naive(const RunValue& value, const arrow::RecordBatch& bat
     const auto above = [](double a, double b) { return std::isnan(a) ? !std::isnan(b) : a > b; };
     if (!best || (value.op == RunOp::kMax ? above(v, *best) : above(*best, v))) best = v;
   }
-  if (value.op == RunOp::kCount) return count;
   if (count == 0) return std::nullopt;
   return value.op == RunOp::kSum ? std::optional<double>(sum) : best;
 }
