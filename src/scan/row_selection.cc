@@ -197,6 +197,11 @@ bool KeepEqual(const arrow::ArrayData& column, const std::vector<ColumnTest>& te
 
 }  // namespace
 
+bool HasPlainCodes(const arrow::DataType& type) {
+  return type.id() == arrow::Type::DICTIONARY &&
+         static_cast<const arrow::DictionaryType&>(type).index_type()->id() == arrow::Type::INT32;
+}
+
 RowRanges Around(const RowRanges& rows) {
   RowRanges ranges;
   for (const RowRange& range : rows) {
@@ -268,7 +273,7 @@ Result<ArrayPtr> Take(const ArrayPtr& array, const RowRanges& positions) {
   if (positions.size() == 1) {
     return array->Slice(positions[0].begin, positions[0].end - positions[0].begin);
   }
-  if (array->type_id() != arrow::Type::DICTIONARY) {
+  if (!HasPlainCodes(*array->type())) {
     const int width = FixedWidth(*array->type());
     if (width > 0) return TakeFixed(array, positions, width);
     return TakeAny(array, positions);

@@ -15,6 +15,9 @@
 
 namespace timelake::scan {
 
+// A dictionary with codes of 32 bits, as files are read; a batch in memory may have others.
+bool HasPlainCodes(const arrow::DataType& type);
+
 // Few ranges that hold all of `rows`: gaps that are not worth a range of their own are filled.
 table::RowRanges Around(const table::RowRanges& rows);
 

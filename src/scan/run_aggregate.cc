@@ -128,8 +128,9 @@ BucketRuns CutByBucket(const arrow::ArrayData& column, const RunKey& key, const 
 
 Ends CutBy(const arrow::Array& column, const Ends& runs) {
   const arrow::ArrayData& data = *column.data();
+  // A value that stands in a dictionary twice makes two runs, no harm.
+  if (HasPlainCodes(*column.type())) return CutByValue<int32_t>(data, runs);
   switch (column.type_id()) {
-    case arrow::Type::DICTIONARY:  // a value that stands there twice makes two runs, no harm
     case arrow::Type::INT32:
     case arrow::Type::DATE32: return CutByValue<int32_t>(data, runs);
     case arrow::Type::INT64:
