@@ -224,7 +224,8 @@ TEST(Result, OrderIsKeptWhenTheReaderIsSlow) {
   EXPECT_EQ(row, 1000000);
 }
 
-// Many small parts fill the queue without a full batch.
+// Many small parts fill the queue without a full batch. A reader that keeps up takes them one by
+// one, so how many batches come is a matter of timing; none is less than a vector on average.
 TEST(Result, PartsOfManySizes) {
   const auto engine = PlainEngine();
   ASSERT_TRUE(engine
@@ -246,7 +247,7 @@ TEST(Result, PartsOfManySizes) {
       ++batches;
     }
     EXPECT_EQ(rows, 1000000) << query;
-    EXPECT_LT(batches, 120) << query;
+    EXPECT_LT(batches, 1000000 / 2048 + 8) << query;
   }
 }
 
