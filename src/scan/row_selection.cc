@@ -9,7 +9,9 @@
 #include <arrow/buffer.h>
 #include <arrow/compute/api_vector.h>
 #include <arrow/datum.h>
+#include <arrow/util/bit_run_reader.h>
 #include <arrow/util/bit_util.h>
+#include <arrow/util/bitmap_ops.h>
 
 namespace timelake::scan {
 namespace {
@@ -52,11 +54,9 @@ Result<std::shared_ptr<arrow::Buffer>> TakeValid(const arrow::ArrayData& from,
   const uint8_t* valid = from.buffers[0]->data();
   int64_t out = 0;
   for (const RowRange& range : positions) {
-    for (int64_t i = range.begin; i < range.end; ++i, ++out) {
-      if (arrow::bit_util::GetBit(valid, from.offset + i)) {
-        arrow::bit_util::SetBit(bits->mutable_data(), out);
-      }
-    }
+    const int64_t rows = range.end - range.begin;
+    arrow::internal::CopyBitmap(valid, from.offset + range.begin, rows, bits->mutable_data(), out);
+    out += rows;
   }
   return bits;
 }
@@ -141,6 +141,20 @@ void KeepMarked(const arrow::ArrayData& column, MarkBlock&& mark, RowRanges* pos
       }
       mark(begin, count, passes);
       AppendRuns(passes, count, begin, &kept);
+    }
+  }
+  *positions = std::move(kept);
+}
+
+void KeepNotNull(const arrow::ArrayData& column, RowRanges* positions) {
+  if (column.GetNullCount() == 0) return;
+  RowRanges kept;
+  for (const RowRange& range : *positions) {
+    arrow::internal::SetBitRunReader runs(column.buffers[0]->data(), column.offset + range.begin,
+                                          range.end - range.begin);
+    for (auto run = runs.NextRun(); run.length > 0; run = runs.NextRun()) {
+      const int64_t begin = range.begin + run.position;
+      table::Append({begin, begin + run.length}, &kept);
     }
   }
   *positions = std::move(kept);
@@ -295,9 +309,7 @@ bool KeepPassing(const arrow::ArrayData& column, const std::vector<ColumnTest>& 
   const bool not_null = std::all_of(tests.begin(), tests.end(),
                                     [](const ColumnTest& test) { return test.op == Op::kNotNull; });
   if (not_null) {
-    if (column.GetNullCount() != 0)
-      KeepMarked(
-          column, [](int64_t, int64_t, uint8_t*) {}, positions);
+    KeepNotNull(column, positions);
     return true;
   }
   switch (column.type->id()) {

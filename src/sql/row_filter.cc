@@ -6,6 +6,7 @@
 #include <arrow/type.h>
 #include <duckdb/common/types/data_chunk.hpp>
 #include <duckdb/main/client_context.hpp>
+#include <duckdb/planner/expression/bound_operator_expression.hpp>
 #include <duckdb/planner/expression/bound_reference_expression.hpp>
 #include <duckdb/planner/filter/conjunction_filter.hpp>
 #include <duckdb/planner/filter/constant_filter.hpp>
@@ -46,6 +47,17 @@ std::optional<Op> OpOf(ExpressionType type) {
   }
 }
 
+// `column IS NOT NULL` and `column IS NULL`, which arrive as expressions, too.
+std::optional<Op> NullTest(const duckdb::Expression& expr) {
+  const bool is_null = expr.GetExpressionType() == ExpressionType::OPERATOR_IS_NULL;
+  if (!is_null && expr.GetExpressionType() != ExpressionType::OPERATOR_IS_NOT_NULL) return {};
+  const auto& children = expr.Cast<duckdb::BoundOperatorExpression>().children;
+  if (children.size() != 1 || children[0]->GetExpressionType() != ExpressionType::BOUND_REF) {
+    return std::nullopt;
+  }
+  return is_null ? Op::kIsNull : Op::kNotNull;
+}
+
 // Adds the filter's tests; false when it says more than they do.
 bool AddTests(const duckdb::TableFilter& filter, const iceberg::Field& field,
               std::vector<ColumnTest>* tests) {
@@ -60,6 +72,12 @@ bool AddTests(const duckdb::TableFilter& filter, const iceberg::Field& field,
     }
     case TableFilterType::IS_NULL: tests->push_back({field.id, Op::kIsNull, {}}); return true;
     case TableFilterType::IS_NOT_NULL: tests->push_back({field.id, Op::kNotNull, {}}); return true;
+    case TableFilterType::EXPRESSION_FILTER: {
+      const auto op = NullTest(*filter.Cast<duckdb::ExpressionFilter>().expr);
+      if (!op) return false;
+      tests->push_back({field.id, *op, {}});
+      return true;
+    }
     case TableFilterType::CONJUNCTION_AND: {
       bool exact = true;
       for (const auto& child : filter.Cast<duckdb::ConjunctionAndFilter>().child_filters) {
