@@ -32,7 +32,7 @@ struct TableInfo {
   int64_t delete_files = 0;
   int64_t snapshots = 0;
   int64_t manifests = 0;
-  std::string last_value_index;  // URI; empty: none
+  std::string last_value_index;  // URI of the complete one (docs/format.md); empty: none
   int64_t batch_id_horizon_ms =
       0;  // batch ids committed since then are certainly known; 0: all of them
   std::vector<std::string>

@@ -2,8 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "base/uuid.h"
-#include "index/last_value_index.h"
+#include "index/next_index.h"
 #include "table/append.h"
 #include "table/changes.h"
 #include "table/load.h"
@@ -53,42 +52,6 @@ Status CheckWritable(const Handle& handle, const iceberg::TableMetadata& metadat
   }
   return Status::OK();
 }
-
-// Extends the base's index by the newest rows of this append; memory of both is kept in the cache,
-// so that the next append of this process reads nothing.
-class IndexExtender {
- public:
-  IndexExtender(Handle& handle, std::shared_ptr<arrow::RecordBatch> newest, iceberg::Schema schema)
-      : handle_(handle), newest_(std::move(newest)), schema_(std::move(schema)) {}
-
-  Result<std::optional<table::IndexObject>> operator()(const Version& base, int64_t snapshot_id) {
-    const table::Env& env = handle_.env();
-    const auto& metadata = *base.metadata;
-    // The rows were aligned to another schema than the one now current: no index for this snapshot;
-    // a later append builds it again from the files.
-    if (!iceberg::SameFields(schema_, *iceberg::CurrentSchema(metadata))) return std::nullopt;
-    TL_ASSIGN_OR_RAISE(Contract contract, table::ReadContract(metadata));
-    std::shared_ptr<arrow::RecordBatch> rows = newest_;
-    if (const auto* head = iceberg::CurrentSnapshot(metadata)) {
-      TL_ASSIGN_OR_RAISE(auto older, index::ValidAt(env, metadata, *head, contract));
-      if (!older) return std::nullopt;
-      TL_ASSIGN_OR_RAISE(rows, index::Merge(*older, newest_, schema_, contract));
-    }
-    TL_ASSIGN_OR_RAISE(auto bytes, index::Encode(rows, schema_));
-    const std::string key = fmt::format("{}/metadata/lvi-{}-{}.parquet", handle_.folder(),
-                                        snapshot_id, FormatUuid(NewUuidV4(*env.random)));
-    table::IndexObject object;
-    object.uri = store::UriOf(*env.store, key);
-    object.put = store::PutRequest{key, std::move(bytes)};
-    object.on_success = [env, uri = object.uri, rows] { index::Remember(env, uri, rows); };
-    return object;
-  }
-
- private:
-  Handle& handle_;
-  std::shared_ptr<arrow::RecordBatch> newest_;
-  iceberg::Schema schema_;
-};
 
 AppendResult Report(const write::Written& written, const table::AppendOutcome& outcome) {
   AppendResult result;
@@ -178,7 +141,11 @@ Result<AppendResult> Append(Handle& handle, const table::SettingMap& session,
   request.summary = options.properties;
   request.started_boot_us = started;
   if (target.contract.is_time_series() && written.newest) {
-    request.index = IndexExtender(handle, written.newest, target.schema);
+    request.index = [&handle, newest = written.newest, schema = target.schema](
+                        const Version& on, int64_t snapshot_id) {
+      return index::NextIndex(handle.env(), handle.folder(), *on.metadata, snapshot_id, newest,
+                              schema);
+    };
   }
   table::CommitOptions commit_options;
   commit_options.time_budget_us = target.settings.commit_timeout_us;

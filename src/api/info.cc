@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "index/index_parts.h"
 #include "table/contract.h"
 #include "table/hint.h"
 #include "table/manifests.h"
@@ -118,8 +119,7 @@ Result<TableInfo> DescribeTable(const table::Handle& handle, const table::Versio
   }
   if (const auto* head = iceberg::CurrentSnapshot(metadata)) {
     TL_RETURN_NOT_OK(AddTotals(env, *head, &info));
-    auto it = head->summary.find(table::kLastValueIndex);
-    if (it != head->summary.end()) info.last_value_index = it->second;
+    if (const auto parts = index::PartsOf(*head)) info.last_value_index = parts->base;
   }
   auto hint = table::ReadHint(handle);
   if (hint.ok() && hint->version) info.hint_version = *hint->version;

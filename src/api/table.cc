@@ -5,7 +5,9 @@
 
 #include "api/append.h"
 #include "api/info.h"
+#include "base/text.h"
 #include "iceberg/arrow_schema.h"
+#include "index/index_parts.h"
 #include "table/changes.h"
 #include "table/contract.h"
 #include "table/load.h"
@@ -14,6 +16,29 @@
 namespace timelake {
 
 using table::Version;
+
+namespace {
+
+// As SQL has text (') and names (").
+std::vector<std::string> Quoted(const std::vector<std::string>& texts, char quote) {
+  std::vector<std::string> quoted;
+  for (const std::string& text : texts) {
+    std::string& out = quoted.emplace_back(1, quote);
+    for (char c : text) out += c == quote ? std::string(2, quote) : std::string(1, c);
+    out += quote;
+  }
+  return quoted;
+}
+
+std::string WithoutScheme(const std::string& uri) {
+  return uri.starts_with("file://") ? uri.substr(7) : uri;
+}
+
+std::string ReadParquet(const std::string& uri) {
+  return "read_parquet(" + Quoted({WithoutScheme(uri)}, '\'')[0] + ")";
+}
+
+}  // namespace
 
 Table::Table(std::shared_ptr<detail::TableImpl> impl) : impl_(std::move(impl)) {}
 
@@ -73,20 +98,26 @@ arrow::Status Table::Rollback(int64_t snapshot_id) {
 }
 
 std::string Table::DuckDbSql() const {
-  std::string folder = impl_->location;
-  if (folder.starts_with("file://")) folder = folder.substr(7);
-  std::string quoted;
-  for (char c : folder) quoted += c == '\'' ? std::string("''") : std::string(1, c);
-  std::string sql =
-      fmt::format("INSTALL iceberg; LOAD iceberg;\nSELECT * FROM iceberg_scan('{}');", quoted);
+  std::string sql = fmt::format("INSTALL iceberg; LOAD iceberg;\nSELECT * FROM iceberg_scan({});",
+                                Quoted({WithoutScheme(impl_->location)}, '\'')[0]);
   const auto* head = iceberg::CurrentSnapshot(*impl_->handle->known().metadata);
   if (head == nullptr) return sql;
-  auto index = head->summary.find(table::kLastValueIndex);
-  if (index == head->summary.end()) return sql;
-  return sql + fmt::format(
-                   "\n-- the newest row of every series at this version:\n"
-                   "SELECT * FROM read_parquet('{}');",
-                   index->second.starts_with("file://") ? index->second.substr(7) : index->second);
+  const auto index = index::PartsOf(*head);
+  const auto contract = table::ReadContract(*impl_->handle->known().metadata);
+  if (!index || !contract.ok()) return sql;
+  std::vector<std::string> newest_first = {contract->time_name};
+  if (contract->ingest_time_id) newest_first.push_back(contract->ingest_time_name);
+  newest_first.push_back("_later");
+  sql += "\n-- the newest row of every series at this version:\n";
+  if (index->part.empty()) return sql + "SELECT * FROM " + ReadParquet(index->base) + ";";
+  return sql +
+         fmt::format(
+             "SELECT * EXCLUDE (_later) FROM (SELECT *, 0 AS _later FROM {} UNION ALL BY NAME "
+             "SELECT *, 1 AS _later FROM {})\n"
+             "QUALIFY row_number() OVER (PARTITION BY {} ORDER BY {} DESC) = 1;",
+             ReadParquet(index->base), ReadParquet(index->part),
+             Join(Quoted(contract->key_names, '"'), ", "),
+             Join(Quoted(newest_first, '"'), " DESC, "));
 }
 
 }  // namespace timelake

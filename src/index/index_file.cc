@@ -45,14 +45,7 @@ Result<std::shared_ptr<arrow::Buffer>> Encode(const std::shared_ptr<arrow::Recor
 
 Result<std::shared_ptr<arrow::RecordBatch>> Read(const table::Env& env, const std::string& uri,
                                                  const iceberg::Schema& schema) {
-  const auto arrow_schema = iceberg::ToArrow(schema);
-  if (env.cache) {
-    auto cached = env.cache->Get<arrow::RecordBatch>(CacheKey(uri));
-    // It may have been read under an older schema of the table.
-    if (cached && cached->schema()->Equals(*arrow_schema, /*check_metadata=*/true)) {
-      return std::const_pointer_cast<arrow::RecordBatch>(cached);
-    }
-  }
+  if (auto known = Recall(env, uri, schema)) return known;
   table::DataFileRequest request;
   request.uri = uri;
   request.fields = schema.fields;
@@ -63,10 +56,22 @@ Result<std::shared_ptr<arrow::RecordBatch>> Read(const table::Env& env, const st
   TL_ASSIGN_OR_RAISE(auto batches, reader->ToRecordBatches());
   TL_ASSIGN_OR_RAISE(auto table, arrow::Table::FromRecordBatches(reader->schema(), batches));
   TL_ASSIGN_OR_RAISE(auto combined, table->CombineChunksToBatch());
-  auto rows = arrow::RecordBatch::Make(arrow_schema, combined->num_rows(), combined->columns());
+  auto rows =
+      arrow::RecordBatch::Make(iceberg::ToArrow(schema), combined->num_rows(), combined->columns());
   TL_RETURN_NOT_OK(WithContext(rows->Validate(), uri));
   Remember(env, uri, rows);
   return rows;
+}
+
+std::shared_ptr<arrow::RecordBatch> Recall(const table::Env& env, const std::string& uri,
+                                           const iceberg::Schema& schema) {
+  if (!env.cache) return nullptr;
+  auto known = env.cache->Get<arrow::RecordBatch>(CacheKey(uri));
+  // It may have been read under an older schema of the table.
+  if (!known || !known->schema()->Equals(*iceberg::ToArrow(schema), /*check_metadata=*/true)) {
+    return nullptr;
+  }
+  return std::const_pointer_cast<arrow::RecordBatch>(known);
 }
 
 void Remember(const table::Env& env, const std::string& uri,

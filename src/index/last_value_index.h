@@ -13,8 +13,8 @@
 
 namespace timelake::index {
 
-// The last-value index (docs/format.md): one Parquet file with the table's schema and field ids,
-// one row per series (its newest), ordered by series key, nulls first.
+// The last-value index (docs/format.md): Parquet files with the table's schema and field ids, one
+// row per series (its newest), ordered by series key, nulls first.
 
 // `key + newest` of both sides, `newer` wins on equal times; a row of late data never moves a
 // series back. Both inputs and the result are in the table's current schema, ordered by series key.
@@ -36,6 +36,10 @@ Result<std::shared_ptr<arrow::Buffer>> Encode(const std::shared_ptr<arrow::Recor
 // Reads an index file by field id into the current schema; cached by URI.
 Result<std::shared_ptr<arrow::RecordBatch>> Read(const table::Env& env, const std::string& uri,
                                                  const iceberg::Schema& schema);
+
+// An index that is held in memory, in the current schema; null: none is.
+std::shared_ptr<arrow::RecordBatch> Recall(const table::Env& env, const std::string& uri,
+                                           const iceberg::Schema& schema);
 
 // Keeps an index that was just written, so that the next append of this process reads nothing.
 void Remember(const table::Env& env, const std::string& uri,

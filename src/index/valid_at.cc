@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <numeric>
-#include <set>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -10,6 +9,7 @@
 #include <arrow/compute/api.h>
 
 #include "iceberg/arrow_schema.h"
+#include "index/index_parts.h"
 #include "index/key_order.h"
 #include "index/last_value_index.h"
 #include "table/data_file_reader.h"
@@ -22,52 +22,6 @@ using Batch = std::shared_ptr<arrow::RecordBatch>;
 
 // Why there is no index. Not an error: the caller scans.
 Status NoIndex(std::string reason) { return NotFound("{}", reason); }
-
-// An ancestor whose index is complete, and the snapshots between it and the one asked for.
-struct Base {
-  std::string uri;               // empty: the empty table, before its first snapshot
-  int64_t sequence_number = -1;  // of the ancestor
-  std::set<int64_t> since;
-};
-
-Status CheckNoDeletes(const iceberg::Snapshot& snapshot) {
-  const auto total = snapshot.summary.find("total-delete-files");
-  if (total == snapshot.summary.end() || total->second == "0") return Status::OK();
-  return NoIndex("the table has delete files");
-}
-
-// Only these leave every row of the ancestor where it was.
-bool KeepsRows(const iceberg::Snapshot& snapshot) {
-  return snapshot.operation() == "append" || snapshot.operation() == "replace";
-}
-
-Result<Base> FindBase(const table::Env& env, const iceberg::TableMetadata& metadata,
-                      const iceberg::Snapshot& snapshot) {
-  Base base;
-  const iceberg::Snapshot* at = &snapshot;
-  while (true) {
-    TL_RETURN_NOT_OK(CheckNoDeletes(*at));
-    if (const auto uri = at->summary.find(table::kLastValueIndex); uri != at->summary.end()) {
-      base.uri = uri->second;
-      base.sequence_number = at->sequence_number;
-      return base;
-    }
-    if (env.rules->index_chain && !KeepsRows(*at)) {
-      return NoIndex(
-          fmt::format("snapshot {} is a {} without an index", at->snapshot_id, at->operation()));
-    }
-    if (!base.since.insert(at->snapshot_id).second) {
-      return NoIndex(fmt::format("snapshot {} is its own ancestor", at->snapshot_id));
-    }
-    if (!at->parent_snapshot_id) return base;
-    const iceberg::Snapshot* parent = iceberg::SnapshotById(metadata, *at->parent_snapshot_id);
-    if (parent == nullptr) {
-      return NoIndex(fmt::format("snapshot {} has expired, none since names an index",
-                                 *at->parent_snapshot_id));
-    }
-    at = parent;
-  }
-}
 
 struct AddedFile {
   int64_t sequence_number = 0;
@@ -90,7 +44,7 @@ table::DataFileRequest RequestOf(const iceberg::DataFile& file, const iceberg::P
 
 // The live data files that came with the snapshots since, in the order of writes.
 Result<std::vector<AddedFile>> FilesSince(const table::Env& env, const iceberg::Snapshot& snapshot,
-                                          const Base& base, const iceberg::Schema& schema,
+                                          const Ancestor& base, const iceberg::Schema& schema,
                                           int64_t max_bytes) {
   TL_ASSIGN_OR_RAISE(auto rows, table::ReadRows(env, snapshot));
   std::vector<AddedFile> files;
@@ -185,14 +139,14 @@ Status CheckMoved(const Batch& index, const Batch& moved, const iceberg::Schema&
   return NoIndex("a replaced file has rows of the same time as indexed ones");
 }
 
-Result<Batch> Extend(const table::Env& env, const iceberg::Snapshot& snapshot, const Base& base,
+Result<Batch> Extend(const table::Env& env, const iceberg::Snapshot& snapshot, const Ancestor& base,
                      const iceberg::Schema& schema, const table::Contract& contract,
                      int64_t max_bytes) {
   Batch index;
-  if (base.uri.empty()) {
-    TL_ASSIGN_OR_RAISE(index, arrow::RecordBatch::MakeEmpty(iceberg::ToArrow(schema)));
+  if (base.parts) {
+    TL_ASSIGN_OR_RAISE(index, ReadParts(env, *base.parts, schema, contract));
   } else {
-    TL_ASSIGN_OR_RAISE(index, Read(env, base.uri, schema));
+    TL_ASSIGN_OR_RAISE(index, arrow::RecordBatch::MakeEmpty(iceberg::ToArrow(schema)));
   }
   if (base.since.empty()) return index;
   TL_ASSIGN_OR_RAISE(auto files, FilesSince(env, snapshot, base, schema, max_bytes));
@@ -214,7 +168,7 @@ Result<std::optional<Batch>> ValidAt(const table::Env& env, const iceberg::Table
                                      const table::Contract& contract, int64_t max_bytes) {
   const auto find = [&]() -> Result<Batch> {
     if (!contract.is_time_series()) return NoIndex("the table has no time column");
-    TL_ASSIGN_OR_RAISE(const Base base, FindBase(env, metadata, snapshot));
+    TL_ASSIGN_OR_RAISE(const Ancestor base, FindAncestor(env, metadata, snapshot));
     return Extend(env, snapshot, base, *iceberg::CurrentSchema(metadata), contract, max_bytes);
   };
   Result<Batch> index = find();

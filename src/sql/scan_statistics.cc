@@ -20,6 +20,7 @@
 #include <duckdb/storage/statistics/string_stats.hpp>
 
 #include "scan/prune.h"
+#include "sql/newest_rows.h"
 #include "sql/scan_bind.h"
 #include "sql/scan_function.h"
 #include "sql/types.h"
@@ -58,6 +59,9 @@ int64_t RowsOf(const scan::FileList& files) {
   return rows;
 }
 
+// Series whose keys are counted column by column; more take too long for an estimate.
+constexpr int64_t kCountedSeries = 1 << 16;
+
 // Values of a column of the key, from the last-value index; nothing without one.
 std::optional<int64_t> DistinctOfKey(const TableVersion& table, int field_id) {
   const auto& key = table.contract.key_ids;
@@ -71,10 +75,13 @@ std::optional<int64_t> DistinctOfKey(const TableVersion& table, int field_id) {
   if (table.env.cache) {
     if (const auto known = table.env.cache->Get<int64_t>(name)) return *known;
   }
-  const auto rows = table.latest(table);
-  if (!rows) return std::nullopt;
-  int64_t count = rows->num_rows();
+  const auto series = CountSeries(table);
+  if (!series) return std::nullopt;
+  int64_t count = *series;
   if (key.size() > 1) {
+    if (count > kCountedSeries) return std::nullopt;
+    const auto rows = table.latest(table, {});
+    if (!rows) return std::nullopt;
     const auto& fields = table.schema->fields;
     const auto place = std::find_if(fields.begin(), fields.end(),
                                     [&](const auto& field) { return field.id == field_id; });

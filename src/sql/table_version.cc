@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "base/text.h"
-#include "index/last_value_index.h"
 #include "scan/superseded.h"
+#include "sql/newest_rows.h"
 
 namespace timelake::sql {
 
@@ -38,17 +38,6 @@ Result<std::shared_ptr<scan::Scanner>> OpenFiles(const TableVersion& table,
   request.schema = *table.schema;
   request.keep_dictionaries = true;
   return scan::Scanner::Make(table.env, *table.metadata, std::move(plan), std::move(request));
-}
-
-// What a query may read to bring an older index up to date.
-constexpr int64_t kIndexBytes = 16 << 20;
-
-std::shared_ptr<arrow::RecordBatch> NewestRows(const TableVersion& table) {
-  // The index has the columns of today.
-  if (!table.snapshot || table.schema != iceberg::CurrentSchema(*table.metadata)) return nullptr;
-  auto rows =
-      index::ValidAt(table.env, *table.metadata, *table.snapshot, table.contract, kIndexBytes);
-  return rows.ok() && *rows ? **rows : nullptr;
 }
 
 }  // namespace

@@ -39,9 +39,10 @@ struct TableVersion {
   bool dedup = false;        // rows that were replaced are left out of scans
   bool time_travel = false;  // `snapshot` was asked for by AT: others may be newer
   OpenScan open;             // tests give one that needs no files
-  // The newest row of each series, in the columns of `schema`; null when no index holds. Unset: not
-  // to be asked for.
-  std::function<std::shared_ptr<arrow::RecordBatch>(const TableVersion&)> latest;
+  // The newest row of each series for which the predicate, on columns of the key, may hold
+  // (newest_rows.h); null when no index holds. Unset: not to be asked for.
+  std::function<std::shared_ptr<arrow::RecordBatch>(const TableVersion&, const scan::Predicate&)>
+      latest;
   // The files that a scan would read, by metadata alone or with the rows that were replaced marked;
   // just which they are.
   // Unset: rows in memory stand in for the table.

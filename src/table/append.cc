@@ -163,7 +163,7 @@ Result<BuildResult> AppendBuilder::Build(const Version& base, const std::set<int
   if (request_.index) {
     TL_ASSIGN_OR_RAISE(auto index, request_.index(base, snapshot.snapshot_id));
     if (index) {
-      snapshot.summary[kLastValueIndex] = index->uri;
+      for (auto& [key, value] : index->summary) snapshot.summary[key] = std::move(value);
       if (index->put) attempt.objects.push_back(std::move(*index->put));
       remember_index = std::move(index->on_success);
     }

@@ -16,9 +16,9 @@ namespace timelake::table {
 
 // The last-value index of a snapshot about to be committed.
 struct IndexObject {
-  std::string uri;                       // becomes the summary's `timelake.last-value-index`
-  std::optional<store::PutRequest> put;  // absent: the parent's index is carried on unchanged
-  std::function<void()> on_success;      // remember the decoded index; may be empty
+  std::map<std::string, std::string> summary;  // keys that name it
+  std::optional<store::PutRequest> put;        // absent: the parent's index is carried on unchanged
+  std::function<void()> on_success;            // remember the decoded index; may be empty
 };
 
 // Builds the index of `base`'s head plus what this call adds; nullopt: there is none. Injected,

@@ -28,6 +28,9 @@ inline constexpr char kShared[] = "timelake.shared";
 inline constexpr char kBatchIdLog[] = "timelake.batch-id-log";
 // Snapshot summary keys.
 inline constexpr char kLastValueIndex[] = "timelake.last-value-index";
+inline constexpr char kIndexBase[] = "timelake.index-base";
+inline constexpr char kIndexPart[] = "timelake.index-part";
+inline constexpr char kIndexRows[] = "timelake.index-rows";
 inline constexpr char kBatchId[] = "timelake.batch-id";
 
 inline constexpr char kDefaultIngestTimeColumn[] = "_ingest_ts";

@@ -47,6 +47,8 @@ struct Rules {
   bool batch_gap = true;         // ... kept ancestors beyond a gap included
   bool batch_own = true;         // a hit on one of this call's own attempts is an acknowledgement
   bool index_chain = true;  // the index is extended over append- and replace-only snapshots only
+  // No rule: an index of more rows grows by parts. Less where tests want parts of small tables.
+  int64_t index_whole_rows = 16384;
 };
 
 // Everything with an effect, injected. Copied freely; the members are thread-safe.

@@ -36,8 +36,10 @@ Status AddReach(const Env& env, const iceberg::Snapshot& snapshot, Reading readi
   if (!snapshot.manifest_list.empty()) {
     TL_RETURN_NOT_OK(AddKey(env, snapshot.manifest_list, &reach->others));
   }
-  if (auto it = snapshot.summary.find(kLastValueIndex); it != snapshot.summary.end()) {
-    TL_RETURN_NOT_OK(AddKey(env, it->second, &reach->others));
+  for (const char* key : {kLastValueIndex, kIndexBase, kIndexPart}) {
+    if (auto it = snapshot.summary.find(key); it != snapshot.summary.end()) {
+      TL_RETURN_NOT_OK(AddKey(env, it->second, &reach->others));
+    }
   }
   auto rows = ReadRows(env, snapshot);
   if (!rows.ok()) return Skippable(rows.status(), reading) ? Status::OK() : rows.status();

@@ -132,6 +132,11 @@ Config MakeConfig(uint64_t seed, const std::string& lean,
   config.put_sleeps = maybe(0.3) ? 0.05 : 0;
   config.last_append = maybe(0.5);
   config.last_expiry = maybe(0.7);
+  if (maybe(0.4)) {  // indexes grow by parts
+    auto small = std::make_shared<table::Rules>(*config.rules);
+    small->index_whole_rows = 1;
+    config.rules = std::move(small);
+  }
   Lean(lean, &config);
   if (config.foreign) config.foreigners = foreigners;
   return config;

@@ -70,10 +70,22 @@ Result<std::shared_ptr<const RawSnapshot>> RawTable::Read(const iceberg::Snapsho
       raw->files.push_back({std::move(file), *entry.sequence_number});
     }
   }
-  if (auto it = snapshot.summary.find(table::kLastValueIndex); it != snapshot.summary.end()) {
+  for (const char* name : {table::kLastValueIndex, table::kIndexBase, table::kIndexPart}) {
+    const auto it = snapshot.summary.find(name);
+    if (it == snapshot.summary.end()) continue;
     TL_ASSIGN_OR_RAISE(const std::string key, store::KeyOf(*disk_, it->second));
     raw->keys.insert(key);
-    TL_ASSIGN_OR_RAISE(raw->index, ReadIndex(key));
+    TL_ASSIGN_OR_RAISE(const auto rows, ReadIndex(key));
+    if (!raw->index) {
+      raw->index = rows;
+      continue;
+    }
+    // The part: of equal times it holds the later row.
+    for (const auto& [series, row] : rows) {
+      const auto [known, added] = raw->index->emplace(series, row);
+      if (!added && row.time >= known->second.time) known->second = row;
+    }
+    raw->index_in_parts = true;
   }
   return known = raw;
 }

@@ -33,6 +33,7 @@ struct RawSnapshot {
   std::set<std::string> keys;                   // manifest list, manifests, live files, index
   std::vector<File> files;                      // live
   std::optional<std::map<int64_t, Row>> index;  // by series
+  bool index_in_parts = false;
 };
 
 class RawTable {

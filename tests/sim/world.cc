@@ -148,6 +148,7 @@ Status World::FollowHead(const iceberg::TableMetadata& next, const iceberg::Snap
   TL_ASSIGN_OR_RAISE(auto raw, raw_.Read(head));
   const std::string wrong = oracle_.Check(head.snapshot_id, *raw);
   if (raw->index) ++counts_["indexes"];
+  if (raw->index_in_parts) ++counts_["indexes in parts"];
   return wrong.empty() ? Status::OK() : Corrupt("{}", wrong);
 }
 

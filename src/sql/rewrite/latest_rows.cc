@@ -22,6 +22,7 @@
 #include <duckdb/planner/operator/logical_projection.hpp>
 #include <duckdb/planner/operator/logical_window.hpp>
 
+#include "sql/filters.h"
 #include "sql/functions/plan_tools.h"
 #include "sql/rewrite/plan_chain.h"
 #include "sql/scan_function.h"
@@ -332,7 +333,11 @@ class Rewriter {
   // Lets the scan give the newest rows, if the index has them and none of these columns is NULL in
   // one of them (arg_max looks for an older row then).
   bool Take(const Candidate& candidate, const std::vector<idx_t>& not_null) {
-    const auto rows = candidate.table->latest(*candidate.table);
+    scan::Predicate series;  // that are asked for
+    for (const Expression* condition : candidate.chain.Conditions()) {
+      AddPruning(context_, candidate.chain.get(), *candidate.table->schema, *condition, &series);
+    }
+    const auto rows = candidate.table->latest(*candidate.table, series);
     if (!rows) return false;
     for (const idx_t column : not_null) {
       if (rows->column(static_cast<int>(column))->null_count() != 0) return false;

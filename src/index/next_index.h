@@ -1,0 +1,24 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "index/last_value_index.h"
+#include "table/append.h"
+
+namespace timelake::index {
+
+// The index of a snapshot that adds rows to the head of `base`: `newest` has the newest row of each
+// series among them, in `schema`. `folder`: the table's, a key of the store. nullopt: there is
+// none, because none holds at the head, or the table's columns have changed since `schema`.
+//
+// A large index grows by parts (index_parts.h), so that a few rows cost about their own size. It is
+// written anew when the part has grown so much that this costs less in the long run. Tables that
+// the peer writes, too, always get a complete one: it knows no other.
+Result<std::optional<table::IndexObject>> NextIndex(
+    const table::Env& env, const std::string& folder, const iceberg::TableMetadata& base,
+    int64_t snapshot_id, const std::shared_ptr<arrow::RecordBatch>& newest,
+    const iceberg::Schema& schema);
+
+}  // namespace timelake::index
