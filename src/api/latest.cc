@@ -44,8 +44,8 @@ Result<std::shared_ptr<arrow::RecordBatch>> NewestByScan(const table::Env& env,
   TL_ASSIGN_OR_RAISE(auto plan,
                      scan::PlanFiles(env, metadata, iceberg::CurrentSnapshot(metadata), {}));
   std::sort(plan.files.begin(), plan.files.end(), [](const auto& a, const auto& b) {
-    return std::tie(a.sequence_number, a.file.file_path) <
-           std::tie(b.sequence_number, b.file.file_path);
+    return std::tie(a.sequence_number, a.data->file_path) <
+           std::tie(b.sequence_number, b.data->file_path);
   });
   scan::ScanRequest request;
   request.schema = schema;

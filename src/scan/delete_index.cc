@@ -96,8 +96,8 @@ void DeleteIndex::Assign(ScanFile* file) const {
     auto it = map.find(key);
     return it == map.end() ? nullptr : &it->second;
   };
-  const std::string partition = PartitionKey(file->spec_id, file->file.partition);
-  const std::string path = PathKey(file->file.file_path);
+  const std::string partition = PartitionKey(file->spec_id, file->data->partition);
+  const std::string path = PathKey(file->data->file_path);
   // Position deletes of the same commit apply, equality deletes only of later ones.
   const int64_t own = file->sequence_number;
   take(find(positions_by_path_, path), own, &file->position_deletes);

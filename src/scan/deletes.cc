@@ -133,7 +133,7 @@ Result<std::shared_ptr<const FileDeletes>> FileDeletes::Load(const table::Env& e
 }
 
 Status FileDeletes::AddPositions(const table::Env& env, const ScanFile& file) {
-  const std::string path = KeyOrUri(env, file.file.file_path);
+  const std::string path = KeyOrUri(env, file.data->file_path);
   for (const auto& one : file.position_deletes) {
     TL_ASSIGN_OR_RAISE(auto by_file, ReadPositions(env, *one));
     auto own = by_file->find(path);

@@ -102,10 +102,10 @@ std::vector<std::pair<int, iceberg::Value>> PartitionConstants(
     const iceberg::TableMetadata& metadata, const ScanFile& file) {
   std::vector<std::pair<int, iceberg::Value>> constants;
   const iceberg::PartitionSpec* spec = iceberg::SpecById(metadata, file.spec_id);
-  if (!spec || spec->fields.size() != file.file.partition.size()) return constants;
+  if (!spec || spec->fields.size() != file.data->partition.size()) return constants;
   for (size_t i = 0; i < spec->fields.size(); ++i) {
     if (spec->fields[i].transform.kind == iceberg::TransformKind::kIdentity) {
-      constants.emplace_back(spec->fields[i].source_id, file.file.partition[i]);
+      constants.emplace_back(spec->fields[i].source_id, file.data->partition[i]);
     }
   }
   return constants;
@@ -115,15 +115,15 @@ Result<std::shared_ptr<FileWork>> OpenFile(const table::Env& env,
                                            const iceberg::TableMetadata& metadata,
                                            const ScanFile& file, size_t index,
                                            const ScanRequest& request) {
-  if (ToLowerAscii(file.file.file_format) != "parquet") {
-    return Unsupported("{}: data files of format {} are not read", file.file.file_path,
-                       file.file.file_format);
+  if (ToLowerAscii(file.data->file_format) != "parquet") {
+    return Unsupported("{}: data files of format {} are not read", file.data->file_path,
+                       file.data->file_format);
   }
   auto work = std::make_shared<FileWork>();
   work->index = index;
-  work->file = &file.file;
-  work->request.uri = file.file.file_path;
-  if (file.file.file_size_in_bytes > 0) work->request.size = file.file.file_size_in_bytes;
+  work->file = file.data.get();
+  work->request.uri = file.data->file_path;
+  if (file.data->file_size_in_bytes > 0) work->request.size = file.data->file_size_in_bytes;
   work->request.constants = PartitionConstants(metadata, file);
   work->request.keep_dictionaries = request.keep_dictionaries;
   std::vector<Field>& columns = work->request.fields;

@@ -50,7 +50,7 @@ class Answerer {
     answer.counted.resize(question_.counted.size());
     for (const Candidate& candidate : candidates_) {
       if (!candidate.taken) continue;
-      const iceberg::DataFile& file = candidate.file->file;
+      const iceberg::DataFile& file = *candidate.file->data;
       answer.files.insert(file.file_path);
       answer.rows += file.record_count - Replaced(*candidate.file);
       for (size_t i = 0; i < question_.counted.size(); ++i) {
@@ -75,12 +75,12 @@ class Answerer {
     for (const ColumnTest& test : question_.tests) {
       const Field* field = iceberg::FindFieldById(schema_, test.field_id);
       if (!field || !field->type.is_primitive()) return false;
-      if (!AllRowsPass(test, field->type, FactsOf(file.file, *field))) return false;
+      if (!AllRowsPass(test, field->type, FactsOf(*file.data, *field))) return false;
     }
     for (const int id : question_.counted) {
-      const auto nulls = file.file.null_value_counts.find(id);
-      if (nulls == file.file.null_value_counts.end() || nulls->second < 0 ||
-          nulls->second > file.file.record_count) {
+      const auto nulls = file.data->null_value_counts.find(id);
+      if (nulls == file.data->null_value_counts.end() || nulls->second < 0 ||
+          nulls->second > file.data->record_count) {
         return false;
       }
     }
@@ -114,7 +114,7 @@ class Answerer {
     const Field& field = *iceberg::FindFieldById(schema_, extreme.field_id);
     std::vector<std::pair<ColumnFacts, Candidate*>> order;
     for (Candidate& candidate : candidates_) {
-      if (candidate.taken) order.emplace_back(FactsOf(candidate.file->file, field), &candidate);
+      if (candidate.taken) order.emplace_back(FactsOf(*candidate.file->data, field), &candidate);
     }
     // Those that may have the extreme first; without a bound they have to be looked into anyway.
     std::stable_sort(order.begin(), order.end(), [&](const auto& a, const auto& b) {
@@ -162,10 +162,10 @@ class Answerer {
   }
 
   std::shared_ptr<table::DataFileReader> Open(const ScanFile& file) const {
-    if (ToLowerAscii(file.file.file_format) != "parquet") return nullptr;
+    if (ToLowerAscii(file.data->file_format) != "parquet") return nullptr;
     table::DataFileRequest request;
-    request.uri = file.file.file_path;
-    if (file.file.file_size_in_bytes > 0) request.size = file.file.file_size_in_bytes;
+    request.uri = file.data->file_path;
+    if (file.data->file_size_in_bytes > 0) request.size = file.data->file_size_in_bytes;
     request.constants = PartitionConstants(metadata_, file);
     for (const auto& extreme : question_.extremes) {
       const Field& field = *iceberg::FindFieldById(schema_, extreme.field_id);

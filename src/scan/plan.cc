@@ -56,7 +56,7 @@ class Planner {
       TL_RETURN_NOT_OK(AddFiles(one, &plan.files));
     }
     std::sort(plan.files.begin(), plan.files.end(), [](const ScanFile& a, const ScanFile& b) {
-      return a.file.file_path < b.file.file_path;
+      return a.data->file_path < b.data->file_path;
     });
     return plan;
   }
@@ -136,9 +136,10 @@ class Planner {
         continue;
       }
       ScanFile file;
-      file.file = entry.file;
+      file.data = {one.manifest, &entry.file};
       file.spec_id = one.spec.spec_id;
       file.sequence_number = entry.sequence_number.value_or(0);
+      file.snapshot_id = entry.snapshot_id;
       deletes_.Assign(&file);
       files->push_back(std::move(file));
     }

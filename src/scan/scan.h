@@ -20,9 +20,10 @@ namespace timelake::scan {
 
 // A data file with all that concerns reading it.
 struct ScanFile {
-  iceberg::DataFile file;
+  std::shared_ptr<const iceberg::DataFile> data;  // never null
   int spec_id = 0;
   int64_t sequence_number = 0;
+  std::optional<int64_t> snapshot_id;  // that added it
   // Delete files that apply to it (specification, "Scan Planning": sequence numbers, partitions).
   std::vector<std::shared_ptr<const iceberg::DataFile>> position_deletes;
   std::vector<std::shared_ptr<const iceberg::DataFile>> equality_deletes;

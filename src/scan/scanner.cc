@@ -23,7 +23,7 @@ void Sort(const iceberg::Schema& schema, const FileOrder& order, std::vector<Sca
   if (!field || !field->type.is_primitive()) return;
   std::vector<std::pair<std::optional<iceberg::Value>, ScanFile>> keyed;
   for (ScanFile& file : *files) {
-    ColumnFacts facts = FactsOf(file.file, *field);
+    ColumnFacts facts = FactsOf(*file.data, *field);
     keyed.emplace_back(order.descending ? std::move(facts.upper) : std::move(facts.lower),
                        std::move(file));
   }
@@ -108,7 +108,7 @@ class ScannerImpl : public Scanner {
     TL_RETURN_NOT_OK(RunConcurrently(end - first, kFilesAtOnce, [&](size_t i) -> Status {
       const ScanFile& file = plan_.files[first + i];
       const iceberg::PartitionSpec* spec = iceberg::SpecById(metadata_, file.spec_id);
-      if (spec && !live.all_of.empty() && CanSkipFile(file.file, *spec, request_.schema, live)) {
+      if (spec && !live.all_of.empty() && CanSkipFile(*file.data, *spec, request_.schema, live)) {
         ++plan_.counters->files_pruned;
         return Status::OK();
       }

@@ -4,6 +4,7 @@
 #include <limits>
 #include <thread>
 #include <tuple>
+#include <unordered_set>
 #include <utility>
 
 #include <parquet/metadata.h>
@@ -12,6 +13,7 @@
 #include "scan/parallel.h"
 #include "scan/prune.h"
 #include "scan/series_rows.h"
+#include "table/contract.h"
 #include "table/data_file_reader.h"
 #include "table/meta_cache.h"
 
@@ -53,8 +55,8 @@ bool KeysMeet(const Bounded& a, const Bounded& b, const std::vector<const iceber
 
 // Whether rows of `a` come before those of `b` where nothing else tells.
 bool IsOlder(const ScanFile& a, const ScanFile& b) {
-  return std::tie(a.sequence_number, a.file.file_path) <
-         std::tie(b.sequence_number, b.file.file_path);
+  return std::tie(a.sequence_number, a.data->file_path) <
+         std::tie(b.sequence_number, b.data->file_path);
 }
 
 // Rows by series and time, of each the one that wins.
@@ -115,6 +117,9 @@ class Marker {
     const iceberg::Schema& schema = *iceberg::CurrentSchema(metadata);
     time_ = iceberg::FindFieldById(schema, key.time_id);
     for (int id : key.key_ids) keys_.push_back(iceberg::FindFieldById(schema, id));
+    for (const iceberg::Snapshot& snapshot : metadata.snapshots) {
+      if (snapshot.summary.contains(table::kWriter)) ours_.insert(snapshot.snapshot_id);
+    }
   }
 
   Status Run(const std::vector<ScanFile>& all, Plan* plan) {
@@ -122,9 +127,9 @@ class Marker {
     for (const ScanFile& file : all) files.push_back(Bound(file));
     for (Bounded& file : files) {
       const auto found = std::lower_bound(
-          plan->files.begin(), plan->files.end(), file.file->file.file_path,
-          [](const ScanFile& a, const std::string& path) { return a.file.file_path < path; });
-      if (found == plan->files.end() || found->file.file_path != file.file->file.file_path) {
+          plan->files.begin(), plan->files.end(), file.file->data->file_path,
+          [](const ScanFile& a, const std::string& path) { return a.data->file_path < path; });
+      if (found == plan->files.end() || found->data->file_path != file.file->data->file_path) {
         continue;
       }
       file.is_read = true;
@@ -152,10 +157,10 @@ class Marker {
   Bounded Bound(const ScanFile& file) const {
     Bounded bounded;
     bounded.file = &file;
-    const ColumnFacts times = FactsOf(file.file, *time_);
+    const ColumnFacts times = FactsOf(*file.data, *time_);
     if (times.lower) bounded.first = std::get<int64_t>(*times.lower);
     if (times.upper) bounded.last = std::get<int64_t>(*times.upper);
-    for (const iceberg::Field* key : keys_) bounded.keys.push_back(FactsOf(file.file, *key));
+    for (const iceberg::Field* key : keys_) bounded.keys.push_back(FactsOf(*file.data, *key));
     return bounded;
   }
 
@@ -205,16 +210,18 @@ class Marker {
   // on; of others' files nothing is known.
   Result<bool> IsUnique(const ScanFile& file) const {
     if (!key_.appends_are_unique) return false;
-    const std::string key = "unique:" + file.file.file_path;
+    // The footer need not be asked where the snapshot is still known.
+    if (file.snapshot_id && ours_.contains(*file.snapshot_id)) return true;
+    const std::string key = "unique:" + file.data->file_path;
     if (env_.cache) {
       if (const auto known = env_.cache->Get<bool>(key)) return *known;
     }
     table::DataFileRequest request;
-    request.uri = file.file.file_path;
-    if (file.file.file_size_in_bytes > 0) request.size = file.file.file_size_in_bytes;
+    request.uri = file.data->file_path;
+    if (file.data->file_size_in_bytes > 0) request.size = file.data->file_size_in_bytes;
     TL_ASSIGN_OR_RAISE(const auto reader, table::OpenDataFile(env_, request));
     const std::string& writer = reader->metadata().created_by();
-    const bool sorted = file.file.sort_order_id.value_or(0) != 0;
+    const bool sorted = file.data->sort_order_id.value_or(0) != 0;
     const bool unique =
         writer.starts_with("timelake ") || (sorted && writer.starts_with("parquet-rs"));
     if (env_.cache) env_.cache->Put<bool>(key, std::make_shared<const bool>(unique), 128);
@@ -222,7 +229,7 @@ class Marker {
   }
 
   static std::string CacheKey(const ScanFile& file, const ScanFile& rival) {
-    std::string key = "superseded:" + file.file.file_path + "|" + rival.file.file_path;
+    std::string key = "superseded:" + file.data->file_path + "|" + rival.data->file_path;
     for (const auto& deletes : {rival.position_deletes, rival.equality_deletes}) {
       for (const auto& one : deletes) key += "|" + one->file_path;
     }
@@ -308,6 +315,7 @@ class Marker {
   const Predicate narrow_;
   const iceberg::Field* time_ = nullptr;
   std::vector<const iceberg::Field*> keys_;
+  std::unordered_set<int64_t> ours_;  // snapshots that this library wrote
 };
 
 }  // namespace

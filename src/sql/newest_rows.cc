@@ -48,8 +48,10 @@ Result<Batch> ReadSome(const TableVersion& table, const std::string& uri,
   scan::Plan plan;
   plan.counters = std::make_shared<scan::Counters>();
   plan.files.emplace_back();
-  plan.files[0].file.file_path = uri;
-  plan.files[0].file.file_format = "parquet";
+  auto file = std::make_shared<iceberg::DataFile>();
+  file->file_path = uri;
+  file->file_format = "parquet";
+  plan.files[0].data = std::move(file);
   plan.files[0].spec_id = -1;  // an index is not partitioned
   scan::ScanRequest request;
   request.schema = *table.schema;
@@ -110,6 +112,7 @@ Batch NewestRows(const TableVersion& table, const scan::Predicate& predicate) {
 }
 
 std::optional<int64_t> CountSeries(const TableVersion& table) {
+  if (!table.snapshot) return std::nullopt;
   const auto ancestor = index::FindAncestor(table.env, *table.metadata, *table.snapshot);
   if (!ancestor.ok() || !ancestor->parts) return std::nullopt;
   if (ancestor->parts->base_rows) return ancestor->parts->base_rows;

@@ -160,7 +160,7 @@ duckdb::unique_ptr<duckdb::GlobalTableFunctionState> InitGlobal(
       ValueOrThrow(ExplainMissing(*bind.table, bind.table->open(*bind.table, std::move(request))));
   int64_t mask_bytes = 0;
   for (const scan::ScanFile& file : state->scanner->plan().files) {
-    state->rows_planned += file.file.record_count;
+    state->rows_planned += file.data->record_count;
     if (file.superseded) {
       mask_bytes += static_cast<int64_t>(file.superseded->capacity() * sizeof(int64_t));
     }

@@ -32,7 +32,7 @@ Result<std::shared_ptr<scan::Scanner>> OpenFiles(const TableVersion& table,
   TL_ASSIGN_OR_RAISE(scan::Plan plan, PlanOf(table, request.predicate, true));
   if (table.answered) {
     std::erase_if(plan.files, [&](const scan::ScanFile& file) {
-      return table.answered->contains(file.file.file_path);
+      return table.answered->contains(file.data->file_path);
     });
   }
   request.schema = *table.schema;

@@ -186,10 +186,10 @@ class Candidate {
     }
     int64_t bytes = 0, rows = 0;
     for (const scan::ScanFile& file : files_->files) {
-      const auto size = file.file.column_sizes.find(field_id);
-      if (size == file.file.column_sizes.end()) return false;
+      const auto size = file.data->column_sizes.find(field_id);
+      if (size == file.data->column_sizes.end()) return false;
       bytes += size->second;
-      rows += file.file.record_count;
+      rows += file.data->record_count;
     }
     return bytes * 8 < rows;
   }

@@ -106,7 +106,7 @@ TEST(Plan, PositionDeletesApplyToTheirPartitionFromTheSameCommitOn) {
   table.Commit({File("otherspec", {1, std::string("h")})}, 2);
   const Plan plan = table.MakePlan().ValueOrDie();
   for (const ScanFile& file : plan.files) {
-    const std::string name = TestTable::NameOf(file.file);
+    const std::string name = TestTable::NameOf(*file.data);
     const bool applies = name == "old" || name == "same";
     EXPECT_EQ(file.position_deletes.size(), applies ? 1u : 0u) << name;
     EXPECT_THAT(file.equality_deletes, IsEmpty());

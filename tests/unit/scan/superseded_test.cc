@@ -50,7 +50,7 @@ class Superseded : public ::testing::TestWithParam<uint64_t> {
     if (random_() % 2 == 0) builder.enable_write_page_index();
     options.parquet = builder.build();
     ScanFile file;
-    file.file = table_.Write(
+    auto written = table_.Write(
         std::to_string(files_.size()) + ".parquet",
         {Column(rows, [](const Row& r) { return r.host.empty() ? "null" : "\"" + r.host + "\""; }),
          Column(rows, [](const Row& r) { return std::to_string(r.time); }),
@@ -69,16 +69,17 @@ class Superseded : public ::testing::TestWithParam<uint64_t> {
       return *iceberg::ToBytes(*iceberg::ParseType(type), value);
     };
     if (!times.empty() && random_() % 4 != 0) {
-      file.file.lower_bounds[2] = bytes(*times.begin(), "timestamptz");
-      file.file.upper_bounds[2] = bytes(*times.rbegin(), "timestamptz");
+      written.lower_bounds[2] = bytes(*times.begin(), "timestamptz");
+      written.upper_bounds[2] = bytes(*times.rbegin(), "timestamptz");
     }
     if (!hosts.empty() && random_() % 4 != 0) {
-      file.file.lower_bounds[1] = bytes(*hosts.begin(), "string");
-      file.file.upper_bounds[1] = bytes(*hosts.rbegin(), "string");
-      file.file.value_counts[1] = static_cast<int64_t>(rows.size());
-      file.file.null_value_counts[1] =
+      written.lower_bounds[1] = bytes(*hosts.begin(), "string");
+      written.upper_bounds[1] = bytes(*hosts.rbegin(), "string");
+      written.value_counts[1] = static_cast<int64_t>(rows.size());
+      written.null_value_counts[1] =
           std::count_if(rows.begin(), rows.end(), [](const Row& row) { return row.host.empty(); });
     }
+    file.data = std::make_shared<const iceberg::DataFile>(std::move(written));
     rows_.push_back(rows);
     files_.push_back(file);
     return file;
@@ -102,7 +103,7 @@ class Superseded : public ::testing::TestWithParam<uint64_t> {
     const auto order = [&](size_t file, size_t i) {
       const Row& row = rows_[file][i];
       return Order(by_ingest ? row.ingest : 0, files_[file].sequence_number,
-                   files_[file].file.file_path, static_cast<int64_t>(i));
+                   files_[file].data->file_path, static_cast<int64_t>(i));
     };
     const auto each = [&](const auto& visit) {
       for (size_t file = 0; file < files_.size(); ++file) {
@@ -146,7 +147,7 @@ TEST_P(Superseded, AgreesWithAPlainReckoning) {
   for (size_t file = 0; file < files && random_() % 2 == 0; ++file) {
     const auto row = static_cast<int64_t>(random_() % rows_[file].size());
     deleted.insert({file, row});
-    gone.emplace_back(files_[file].file.file_path, row);
+    gone.emplace_back(files_[file].data->file_path, row);
   }
   Plan plan;
   plan.counters = std::make_shared<Counters>();
@@ -157,7 +158,7 @@ TEST_P(Superseded, AgreesWithAPlainReckoning) {
   }
   plan.files = files_;
   std::sort(plan.files.begin(), plan.files.end(), [](const ScanFile& a, const ScanFile& b) {
-    return a.file.file_path < b.file.file_path;
+    return a.data->file_path < b.data->file_path;
   });
   DedupKey key{.key_ids = {1}, .time_id = 2, .ingest_time_id = std::nullopt};
   if (by_ingest) key.ingest_time_id = 4;
@@ -175,7 +176,7 @@ TEST_P(Superseded, AgreesWithAPlainReckoning) {
     ASSERT_TRUE(status.ok()) << status.ToString();
     for (const ScanFile& file : marked.files) {
       size_t index = 0;
-      while (files_[index].file.file_path != file.file.file_path) ++index;
+      while (files_[index].data->file_path != file.data->file_path) ++index;
       auto found = file.superseded ? *file.superseded : std::vector<int64_t>();
       auto wanted = expected[index];
       // Of rows that are deleted anyway, and of other series, nothing is asked.

@@ -123,7 +123,7 @@ class TestTable {
   // File names of a plan, without their folder.
   static std::vector<std::string> Names(const std::vector<ScanFile>& files) {
     std::vector<std::string> names;
-    for (const ScanFile& file : files) names.push_back(NameOf(file.file));
+    for (const ScanFile& file : files) names.push_back(NameOf(*file.data));
     return names;
   }
   static std::string NameOf(const iceberg::DataFile& file) {

@@ -112,7 +112,9 @@ class FakeScanner : public scan::Scanner {
   FakeScanner(Script* script, std::shared_ptr<arrow::Schema> schema)
       : script_(script), schema_(std::move(schema)) {
     scan::ScanFile file;
-    file.file.record_count = script->morsels * script->batches * script->rows;
+    iceberg::DataFile data;
+    data.record_count = script->morsels * script->batches * script->rows;
+    file.data = std::make_shared<const iceberg::DataFile>(std::move(data));
     plan_.files.push_back(file);
     plan_.counters = std::make_shared<scan::Counters>();
   }

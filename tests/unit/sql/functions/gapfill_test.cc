@@ -127,6 +127,8 @@ class GapfillQueries : public ::testing::Test {
 TEST_F(GapfillQueries, AgainstJoins) {
   const std::string low = "TIMESTAMPTZ '2025-10-21 03:04:05+00'",
                     high = "TIMESTAMPTZ '2025-11-01 22:00:00+00'";
+  // Off the middle between two numbers of six places, where the last bit would decide.
+  const std::string six = " + 1.2345e-7, 6)";
   for (const std::string bucket : {"('7m', t)", "('1h', t)", "('6h', t, 'Europe/Paris')",
                                    "('1d', t, 'America/New_York')", "('90s', t)"}) {
     const auto args = bucket.substr(0, bucket.size() - 1);
@@ -137,8 +139,8 @@ TEST_F(GapfillQueries, AgainstJoins) {
         bucket, low, low, high);
     const auto where = fmt::format("WHERE t >= {} AND t < {}", low, high);
     const auto plain = fmt::format(
-        "WITH s AS ({}), a AS (SELECT time_bucket{} AS b, k, count(*) AS c, avg(v) AS v FROM r {} "
-        "GROUP BY 1, 2), j AS (SELECT s.b, k.k, a.c, a.v FROM s CROSS JOIN (SELECT DISTINCT k FROM "
+        "WITH s AS ({0}), a AS (SELECT time_bucket{1} AS b, k, count(*) AS c, avg(v) AS v FROM r "
+        "{2} GROUP BY 1, 2), j AS (SELECT s.b, k.k, a.c, a.v FROM s CROSS JOIN (SELECT DISTINCT k FROM "
         "a) k LEFT JOIN a USING (b, k)), w AS (SELECT *, "
         "last_value(v IGNORE NULLS) OVER (PARTITION BY k ORDER BY b) AS pv, "
         "last_value(CASE WHEN v IS NOT NULL THEN b END IGNORE NULLS) OVER (PARTITION BY k ORDER BY "
@@ -146,21 +148,21 @@ TEST_F(GapfillQueries, AgainstJoins) {
         "BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING) AS nv, first_value(CASE WHEN v IS "
         "NOT NULL THEN b END IGNORE "
         "NULLS) OVER (PARTITION BY k ORDER BY b ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING) "
-        "AS nt FROM j) SELECT b, k, c, round(v, 6), round(pv, 6), round(CASE WHEN v IS NOT NULL "
+        "AS nt FROM j) SELECT b, k, c, round(v{3}, round(pv{3}, round(CASE WHEN v IS NOT NULL "
         "THEN v ELSE pv + (nv - pv) * ((epoch_us(b) - epoch_us(pt)) / (epoch_us(nt) - "
-        "epoch_us(pt))) END, 6) FROM w",
-        series, bucket, where);
-    ExpectSame(fmt::format("SELECT time_bucket_gapfill{} AS b, k, count(*), round(avg(v), 6), "
-                           "round(locf(avg(v)), 6), round(interpolate(avg(v)), 6) FROM r {} GROUP "
+        "epoch_us(pt))) END{3} FROM w",
+        series, bucket, where, six);
+    ExpectSame(fmt::format("SELECT time_bucket_gapfill{0} AS b, k, count(*), round(avg(v){2}, "
+                           "round(locf(avg(v)){2}, round(interpolate(avg(v)){2} FROM r {1} GROUP "
                            "BY b, k",
-                           bucket, where),
+                           bucket, where, six),
                plain);
     // Bounds as arguments, and the filter in a sub-query.
     ExpectSame(
-        fmt::format("SELECT time_bucket_gapfill{}, {}, {}) AS b, k, count(*), round(avg(v), 6), "
-                    "round(locf(avg(v)), 6), round(interpolate(avg(v)), 6) FROM (SELECT * FROM r "
-                    "{} ORDER BY v) GROUP BY b, k",
-                    args, low, high, where),
+        fmt::format("SELECT time_bucket_gapfill{0}, {1}, {2}) AS b, k, count(*), round(avg(v){4}, "
+                    "round(locf(avg(v)){4}, round(interpolate(avg(v)){4} FROM (SELECT * FROM r "
+                    "{3} ORDER BY v) GROUP BY b, k",
+                    args, low, high, where, six),
         plain);
     // No keys.
     ExpectSame(fmt::format("SELECT time_bucket_gapfill{} AS b, coalesce(sum(v), 0) FROM r {} GROUP "
