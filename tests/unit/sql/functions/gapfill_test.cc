@@ -139,8 +139,9 @@ TEST_F(GapfillQueries, AgainstJoins) {
         bucket, low, low, high);
     const auto where = fmt::format("WHERE t >= {} AND t < {}", low, high);
     const auto plain = fmt::format(
-        "WITH s AS ({0}), a AS (SELECT time_bucket{1} AS b, k, count(*) AS c, avg(v) AS v FROM r "
-        "{2} GROUP BY 1, 2), j AS (SELECT s.b, k.k, a.c, a.v FROM s CROSS JOIN (SELECT DISTINCT k FROM "
+        "WITH s AS ({0}), "
+        "a AS (SELECT time_bucket{1} AS b, k, count(*) AS c, avg(v) AS v FROM r {2} "
+        "GROUP BY 1, 2), j AS (SELECT s.b, k.k, a.c, a.v FROM s CROSS JOIN (SELECT DISTINCT k FROM "
         "a) k LEFT JOIN a USING (b, k)), w AS (SELECT *, "
         "last_value(v IGNORE NULLS) OVER (PARTITION BY k ORDER BY b) AS pv, "
         "last_value(CASE WHEN v IS NOT NULL THEN b END IGNORE NULLS) OVER (PARTITION BY k ORDER BY "
