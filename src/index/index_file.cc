@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <numeric>
 #include <utility>
 #include <vector>
@@ -5,6 +6,7 @@
 #include <arrow/io/memory.h>
 #include <arrow/table.h>
 #include <arrow/util/byte_size.h>
+#include <arrow/util/thread_pool.h>
 
 #include "iceberg/arrow_schema.h"
 #include "index/last_value_index.h"
@@ -13,12 +15,37 @@
 #include "table/settings.h"
 #include "write/combine.h"
 #include "write/encoding.h"
+#include "write/parallel.h"
 #include "write/parquet_writer.h"
 
 namespace timelake::index {
 namespace {
 
 std::string CacheKey(const std::string& uri) { return "lvi:" + uri; }
+
+constexpr int64_t kRowGroupRows = 1 << 20;
+// Fewer rows are read and written by one thread.
+constexpr int64_t kRowsInParallel = 1 << 16;
+
+// Every `step`th column from `first` on, each as one array.
+Status ReadColumns(const table::Env& env, const std::string& uri, const iceberg::Schema& schema,
+                   size_t first, size_t step, arrow::ArrayVector* columns) {
+  table::DataFileRequest request;
+  request.uri = uri;
+  for (size_t i = first; i < schema.fields.size(); i += step) {
+    request.fields.push_back(schema.fields[i]);
+  }
+  TL_ASSIGN_OR_RAISE(auto file, table::OpenDataFile(env, request));
+  std::vector<int> row_groups(static_cast<size_t>(file->num_row_groups()));
+  std::iota(row_groups.begin(), row_groups.end(), 0);
+  TL_ASSIGN_OR_RAISE(auto reader, file->Read(row_groups, kRowGroupRows));
+  TL_ASSIGN_OR_RAISE(auto table, reader->ToTable());
+  TL_ASSIGN_OR_RAISE(auto batch, table->CombineChunksToBatch());
+  for (int i = 0; i < batch->num_columns(); ++i) {
+    (*columns)[first + static_cast<size_t>(i) * step] = batch->column(i);
+  }
+  return Status::OK();
+}
 
 }  // namespace
 
@@ -36,6 +63,7 @@ Result<std::shared_ptr<arrow::Buffer>> Encode(const std::shared_ptr<arrow::Recor
   format.settings = settings;
   format.columns =
       write::PlanColumns(schema, {}, settings, rows, order, 0, rows.count, settings.row_group_rows);
+  if (rows.count >= kRowsInParallel) format.executor = write::SharedPool();
   TL_ASSIGN_OR_RAISE(auto sink, arrow::io::BufferOutputStream::Create());
   TL_ASSIGN_OR_RAISE(auto writer, write::DataFileWriter::Open(sink, std::move(format)));
   TL_RETURN_NOT_OK(writer->Write(*batch));
@@ -50,14 +78,17 @@ Result<std::shared_ptr<arrow::RecordBatch>> Read(const table::Env& env, const st
   request.uri = uri;
   request.fields = schema.fields;
   TL_ASSIGN_OR_RAISE(auto file, table::OpenDataFile(env, request));
-  std::vector<int> row_groups(static_cast<size_t>(file->num_row_groups()));
-  std::iota(row_groups.begin(), row_groups.end(), 0);
-  TL_ASSIGN_OR_RAISE(auto reader, file->Read(row_groups));
-  TL_ASSIGN_OR_RAISE(auto batches, reader->ToRecordBatches());
-  TL_ASSIGN_OR_RAISE(auto table, arrow::Table::FromRecordBatches(reader->schema(), batches));
-  TL_ASSIGN_OR_RAISE(auto combined, table->CombineChunksToBatch());
-  auto rows =
-      arrow::RecordBatch::Make(iceberg::ToArrow(schema), combined->num_rows(), combined->columns());
+  int64_t count = 0;
+  for (int i = 0; i < file->num_row_groups(); ++i) count += file->row_group_rows(i);
+  // One thread where the store is memory: simulations must be repeatable.
+  const bool small = count < kRowsInParallel || env.store->scheme() == "memory";
+  const int threads = small ? 1 : write::MachineThreads();
+  arrow::ArrayVector columns(schema.fields.size());
+  const auto parts = std::min<size_t>(static_cast<size_t>(threads), columns.size());
+  TL_RETURN_NOT_OK(write::ParallelFor(static_cast<int>(parts), threads, [&](int part) {
+    return ReadColumns(env, uri, schema, static_cast<size_t>(part), parts, &columns);
+  }));
+  auto rows = arrow::RecordBatch::Make(iceberg::ToArrow(schema), count, std::move(columns));
   TL_RETURN_NOT_OK(WithContext(rows->Validate(), uri));
   Remember(env, uri, rows);
   return rows;

@@ -156,7 +156,11 @@ Result<std::vector<Morsel>> Split(const std::shared_ptr<const FileWork>& file,
   std::vector<Morsel> morsels;
   for (int i = 0; i < reader.num_row_groups(); ++i) {
     ++counters->row_groups_total;
-    if (CanSkipRowGroup(reader, i, *file->file, request.schema, request.predicate)) {
+    bool skip = CanSkipRowGroup(reader, i, *file->file, request.schema, request.predicate);
+    if (!skip) {
+      TL_ASSIGN_OR_RAISE(skip, NoneByBloomFilter(reader, i, file->tests));
+    }
+    if (skip) {
       ++counters->row_groups_pruned;
       continue;
     }

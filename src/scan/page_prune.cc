@@ -49,6 +49,17 @@ std::vector<PlacedTest> Place(const std::vector<ColumnTest>& tests,
   return placed;
 }
 
+Result<bool> NoneByBloomFilter(DataFileReader& reader, int row_group,
+                               const std::vector<PlacedTest>& tests) {
+  for (const PlacedTest& placed : tests) {
+    const ColumnTest& test = *placed.test;
+    if (test.op != Op::kEq && test.op != Op::kIn) continue;
+    TL_ASSIGN_OR_RAISE(const bool may, reader.MayHold(row_group, placed.column, test.values));
+    if (!may) return true;
+  }
+  return false;
+}
+
 Result<RowRanges> MayPass(DataFileReader& reader, int row_group, const iceberg::DataFile& file,
                           RowRanges rows, const std::vector<PlacedTest>& tests) {
   for (const PlacedTest& placed : tests) {

@@ -21,6 +21,10 @@ struct PlacedTest {
 std::vector<PlacedTest> Place(const std::vector<ColumnTest>& tests,
                               const std::vector<iceberg::Field>& columns);
 
+// Whether a Bloom filter proves that no row of the row group passes all tests.
+Result<bool> NoneByBloomFilter(table::DataFileReader& reader, int row_group,
+                               const std::vector<PlacedTest>& tests);
+
 // Rows of `rows` whose pages may hold one that passes all tests.
 Result<table::RowRanges> MayPass(table::DataFileReader& reader, int row_group,
                                  const iceberg::DataFile& file, table::RowRanges rows,

@@ -27,43 +27,6 @@ ScanRequest RequestFor(const iceberg::TableMetadata& metadata, const DedupKey& k
   return request;
 }
 
-// Collects the rows of one morsel after the other.
-class Collector {
- public:
-  Collector(const DedupKey& key, const SeriesRowsRequest& wanted, SeriesIds* ids)
-      : key_(key), wanted_(wanted), ids_(ids) {}
-
-  Status Add(const arrow::ArrayVector& columns, const std::vector<int64_t>& positions) {
-    const size_t keys = key_.key_ids.size();
-    const auto count = static_cast<int64_t>(positions.size());
-    std::vector<int32_t> series;
-    TL_RETURN_NOT_OK(ids_->Of({columns.begin(), columns.begin() + static_cast<int64_t>(keys)},
-                              count, wanted_.add, &series));
-    const auto& times = static_cast<const arrow::TimestampArray&>(*columns[keys]);
-    const arrow::TimestampArray* ingests =
-        key_.ingest_time_id ? static_cast<const arrow::TimestampArray*>(columns[keys + 1].get())
-                            : nullptr;
-    for (int64_t i = 0; i < count; ++i) {
-      const auto at = static_cast<size_t>(i);
-      if (series[at] == SeriesIds::kUnknown || times.IsNull(i)) continue;
-      if (times.Value(i) < wanted_.first || times.Value(i) > wanted_.last) continue;
-      SeriesRow row{.series = series[at], .time = times.Value(i)};
-      if (ingests && ingests->IsValid(i)) row.ingest = ingests->Value(i);
-      row.position = positions[at];
-      rows_.push_back(row);
-    }
-    return Status::OK();
-  }
-
-  std::vector<SeriesRow> Take() { return std::move(rows_); }
-
- private:
-  const DedupKey& key_;
-  const SeriesRowsRequest& wanted_;
-  SeriesIds* const ids_;
-  std::vector<SeriesRow> rows_;
-};
-
 }  // namespace
 
 int32_t SeriesIds::Id(const std::string& key, bool add) {
@@ -111,29 +74,59 @@ Status SeriesIds::Of(const arrow::ArrayVector& columns, int64_t rows, bool add,
   return Status::OK();
 }
 
-Result<std::vector<SeriesRow>> ReadSeriesRows(const table::Env& env,
-                                              const iceberg::TableMetadata& metadata,
-                                              const ScanFile& file, const DedupKey& key,
-                                              const SeriesRowsRequest& wanted, SeriesIds* ids) {
+Status VisitSeriesRows(const table::Env& env, const iceberg::TableMetadata& metadata,
+                       const ScanFile& file, const DedupKey& key, const SeriesRowsRequest& wanted,
+                       SeriesIds* ids, const std::function<void(const SeriesBatch&)>& visit) {
   const ScanRequest request = RequestFor(metadata, key, wanted);
   auto counters = std::make_shared<Counters>();
   ScanFile undecided = file;
   undecided.superseded = nullptr;
   TL_ASSIGN_OR_RAISE(const auto work, OpenFile(env, metadata, undecided, 0, request));
   TL_ASSIGN_OR_RAISE(auto morsels, Split(work, request, counters.get()));
-  Collector collector(key, wanted, ids);
+  const size_t keys = key.key_ids.size();
+  std::vector<int32_t> series;
+  std::vector<int64_t> positions;
   for (Morsel& morsel : morsels) {
-    std::vector<int64_t> positions;
     TL_ASSIGN_OR_RAISE(const auto reader,
                        ReadMorsel(env, std::move(morsel), request, counters, nullptr, &positions));
     std::shared_ptr<arrow::RecordBatch> batch;
     while (true) {
       TL_RETURN_NOT_OK(reader->ReadNext(&batch));
       if (!batch) break;
-      TL_RETURN_NOT_OK(collector.Add(batch->columns(), positions));
+      const arrow::ArrayVector& columns = batch->columns();
+      TL_RETURN_NOT_OK(ids->Of({columns.begin(), columns.begin() + static_cast<int64_t>(keys)},
+                               batch->num_rows(), wanted.add, &series));
+      const auto times = [&](size_t column) {
+        return static_cast<const arrow::TimestampArray*>(columns[column].get());
+      };
+      visit({.series = &series,
+             .times = times(keys),
+             .ingests = key.ingest_time_id ? times(keys + 1) : nullptr,
+             .positions = &positions});
     }
   }
-  return collector.Take();
+  return Status::OK();
+}
+
+Result<std::vector<SeriesRow>> ReadSeriesRows(const table::Env& env,
+                                              const iceberg::TableMetadata& metadata,
+                                              const ScanFile& file, const DedupKey& key,
+                                              const SeriesRowsRequest& wanted, SeriesIds* ids) {
+  std::vector<SeriesRow> rows;
+  const auto collect = [&](const SeriesBatch& batch) {
+    for (size_t i = 0; i < batch.series->size(); ++i) {
+      const auto at = static_cast<int64_t>(i);
+      const int32_t series = (*batch.series)[i];
+      if (series == SeriesIds::kUnknown || batch.times->IsNull(at)) continue;
+      SeriesRow row{.series = series, .time = batch.times->Value(at)};
+      if (row.time < wanted.first || row.time > wanted.last) continue;
+      if (batch.ingests && batch.ingests->IsValid(at)) row.ingest = batch.ingests->Value(at);
+      row.position = (*batch.positions)[i];
+      rows.push_back(row);
+    }
+  };
+  TL_RETURN_NOT_OK(VisitSeriesRows(env, metadata, file, key, wanted, ids, collect));
+  return rows;
 }
 
 }  // namespace timelake::scan

@@ -1,10 +1,13 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <string>
 #include <unordered_map>
 #include <vector>
+
+#include <arrow/type_fwd.h>
 
 #include "scan/scan.h"
 #include "scan/superseded.h"
@@ -35,6 +38,14 @@ class SeriesIds {
   std::unordered_map<std::string, int32_t> ids_;
 };
 
+// Rows of a file that follow one another, not deleted.
+struct SeriesBatch {
+  const std::vector<int32_t>* series = nullptr;  // may be kUnknown
+  const arrow::TimestampArray* times = nullptr;
+  const arrow::TimestampArray* ingests = nullptr;  // null: no such column
+  const std::vector<int64_t>* positions = nullptr;
+};
+
 // Which rows of a file are in question.
 struct SeriesRowsRequest {
   int64_t first = 0, last = 0;        // times outside of these are left out
@@ -42,7 +53,13 @@ struct SeriesRowsRequest {
   bool add = false;                   // keys get numbers; else rows of unknown keys are left out
 };
 
-// Rows of `file` that are not deleted and have a time, in the order of the file.
+// Shows the rows of `file`, in its order, batch by batch; times outside of those wanted are left
+// out page by page only.
+Status VisitSeriesRows(const table::Env& env, const iceberg::TableMetadata& metadata,
+                       const ScanFile& file, const DedupKey& key, const SeriesRowsRequest& wanted,
+                       SeriesIds* ids, const std::function<void(const SeriesBatch&)>& visit);
+
+// Rows of `file` that are not deleted and have a wanted time, in the order of the file.
 Result<std::vector<SeriesRow>> ReadSeriesRows(const table::Env& env,
                                               const iceberg::TableMetadata& metadata,
                                               const ScanFile& file, const DedupKey& key,

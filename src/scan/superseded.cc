@@ -13,6 +13,7 @@
 #include "scan/parallel.h"
 #include "scan/prune.h"
 #include "scan/series_rows.h"
+#include "scan/winners.h"
 #include "table/contract.h"
 #include "table/data_file_reader.h"
 #include "table/meta_cache.h"
@@ -26,6 +27,10 @@ using PositionsPtr = std::shared_ptr<const Positions>;
 // Queries of few series that look at their part of two files before the whole files are looked at.
 constexpr int kNarrowTimes = 16;
 constexpr size_t kFewSeries = 16;
+// A mask that is worth remembering when it comes of several files.
+constexpr size_t kLargeMask = 4096;
+// Rows of other files that are held at a time, 32 bytes each, by each thread.
+constexpr int64_t kRowsHeld = 1 << 21;
 
 constexpr int64_t kMin = std::numeric_limits<int64_t>::min();
 constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
@@ -58,55 +63,6 @@ bool IsOlder(const ScanFile& a, const ScanFile& b) {
   return std::tie(a.sequence_number, a.data->file_path) <
          std::tie(b.sequence_number, b.data->file_path);
 }
-
-// Rows by series and time, of each the one that wins.
-class Winners {
- public:
-  Winners(std::vector<SeriesRow> rows, size_t series) : rows_(std::move(rows)) {
-    const auto order = [](const SeriesRow& row) {
-      return std::tie(row.series, row.time, row.ingest, row.position);
-    };
-    const auto before = [&](const SeriesRow& a, const SeriesRow& b) { return order(a) < order(b); };
-    if (!std::is_sorted(rows_.begin(), rows_.end(), before)) {
-      std::sort(rows_.begin(), rows_.end(), before);
-    }
-    starts_.assign(series + 1, rows_.size());
-    for (size_t i = rows_.size(); i-- > 0;) starts_[static_cast<size_t>(rows_[i].series)] = i;
-    for (size_t i = series; i-- > 0;) starts_[i] = std::min(starts_[i], starts_[i + 1]);
-    cursors_ = starts_;
-  }
-
-  // The last of the rows of the same series and time; null if there is none. Fast for rows that
-  // come in order.
-  const SeriesRow* Find(const SeriesRow& row) {
-    const auto series = static_cast<size_t>(row.series);
-    const size_t end = starts_[series + 1];
-    size_t at = cursors_[series];
-    if (at == end || rows_[at].time > row.time) at = starts_[series];
-    size_t step = 1;  // gallop, then search
-    size_t low = at;
-    while (low + step < end && rows_[low + step].time <= row.time) {
-      low += step;
-      step *= 2;
-    }
-    const auto last = rows_.begin() + static_cast<int64_t>(std::min(end, low + step));
-    const auto after = std::upper_bound(
-        rows_.begin() + static_cast<int64_t>(low), last, row.time,
-        [](int64_t time, const SeriesRow& candidate) { return time < candidate.time; });
-    if (after == rows_.begin() + static_cast<int64_t>(starts_[series])) return nullptr;
-    cursors_[series] = static_cast<size_t>(after - rows_.begin()) - 1;
-    const SeriesRow& found = rows_[cursors_[series]];
-    return found.time == row.time ? &found : nullptr;
-  }
-
-  bool empty() const { return rows_.empty(); }
-  const std::vector<SeriesRow>& rows() const { return rows_; }
-
- private:
-  std::vector<SeriesRow> rows_;
-  std::vector<size_t> starts_;   // by series; one more at the end
-  std::vector<size_t> cursors_;  // by series: where the last search ended
-};
 
 class Marker {
  public:
@@ -184,26 +140,46 @@ class Marker {
   }
 
   Result<PositionsPtr> Of(const Bounded& file, const Others& rivals) const {
-    std::vector<PositionsPtr> parts;
+    Others asked;
     TL_ASSIGN_OR_RAISE(const bool unique, IsUnique(*file.file));
-    if (!unique) {
-      TL_ASSIGN_OR_RAISE(auto part, Cached(file, file));
-      parts.push_back(std::move(part));
-    }
+    if (!unique) asked.push_back(&file);
     for (const Bounded* rival : rivals) {
-      if (!key_.ingest_time_id && !IsOlder(*file.file, *rival->file)) continue;
-      TL_ASSIGN_OR_RAISE(auto part, Cached(file, *rival));
-      parts.push_back(std::move(part));
+      if (key_.ingest_time_id || IsOlder(*file.file, *rival->file)) asked.push_back(rival);
     }
-    if (parts.empty()) return nullptr;
-    if (parts.size() == 1) return parts[0];
+    if (asked.empty()) return nullptr;
+    TL_ASSIGN_OR_RAISE(const auto parts, Parts(file, asked));
+    return parts.size() == 1 ? parts[0] : Together(*file.file, parts);
+  }
+
+  // Positions of a file by rival, and all of them.
+  struct Merged {
+    std::vector<PositionsPtr> parts;
+    PositionsPtr all;
+  };
+
+  // Large parts are merged once, as long as they are the same ones.
+  PositionsPtr Together(const ScanFile& file, const std::vector<PositionsPtr>& parts) const {
+    size_t count = 0;
+    for (const PositionsPtr& part : parts) count += part->size();
+    const bool large = count >= kLargeMask && env_.cache;
+    const std::string key = "superseded-all:" + file.data->file_path;
+    if (large) {
+      const auto known = env_.cache->Get<Merged>(key);
+      if (known && known->parts == parts) return known->all;
+    }
     Positions positions;
+    positions.reserve(count);
     for (const PositionsPtr& part : parts) {
       positions.insert(positions.end(), part->begin(), part->end());
     }
     std::sort(positions.begin(), positions.end());
     positions.erase(std::unique(positions.begin(), positions.end()), positions.end());
-    return std::make_shared<const Positions>(std::move(positions));
+    auto all = std::make_shared<const Positions>(std::move(positions));
+    if (large) {
+      const auto bytes = static_cast<int64_t>((count + all->size()) * sizeof(int64_t));
+      env_.cache->Put<Merged>(key, std::make_shared<const Merged>(Merged{parts, all}), bytes);
+    }
+    return all;
   }
 
   // Writers of this format leave one row of each series and time in a file of a table with dedup
@@ -252,61 +228,105 @@ class Marker {
     return text;
   }
 
-  // Of the whole files, unless few of their rows are asked about; but when that happens again and
-  // again (a page of charts, one for each series) the whole costs less in the end.
-  Result<PositionsPtr> Cached(const Bounded& file, const Bounded& rival) const {
-    const std::string key = CacheKey(*file.file, *rival.file);
-    if (!env_.cache) return Between(file, rival, narrow_);
-    if (auto found = env_.cache->Get<Positions>(key)) return found;
-    if (narrow_.all_of.empty()) return Remember(key, file, rival, {});
-    const std::string narrow_key = key + NarrowKey();
-    if (auto found = env_.cache->Get<Positions>(narrow_key)) return found;
+  // A rival whose part is not known, and the key to remember it by.
+  struct Unknown {
+    size_t part = 0;
+    std::string key;
+  };
+
+  // For each rival the rows of `file` that it supersedes; the file may be its own.
+  Result<std::vector<PositionsPtr>> Parts(const Bounded& file, const Others& rivals) const {
+    std::vector<PositionsPtr> parts(rivals.size());
+    std::vector<Unknown> whole, narrow;
+    for (size_t i = 0; i < rivals.size(); ++i) {
+      std::string key = CacheKey(*file.file, *rivals[i]->file);
+      if (env_.cache) parts[i] = env_.cache->Get<Positions>(key);
+      if (parts[i]) continue;
+      if (narrow_.all_of.empty()) {
+        whole.push_back({i, std::move(key)});
+        continue;
+      }
+      std::string narrow_key = key + NarrowKey();
+      if (env_.cache) parts[i] = env_.cache->Get<Positions>(narrow_key);
+      if (parts[i]) continue;
+      if (IsAskedOften(key)) {
+        whole.push_back({i, std::move(key)});
+      } else {
+        narrow.push_back({i, std::move(narrow_key)});
+      }
+    }
+    TL_RETURN_NOT_OK(LookByGroups(file, rivals, whole, {}, &parts));
+    TL_RETURN_NOT_OK(LookByGroups(file, rivals, narrow, narrow_, &parts));
+    return parts;
+  }
+
+  // `file` is read once for as many rivals as memory holds.
+  Status LookByGroups(const Bounded& file, const Others& rivals,
+                      const std::vector<Unknown>& unknown, const Predicate& narrow,
+                      std::vector<PositionsPtr>* parts) const {
+    for (size_t begin = 0; begin < unknown.size();) {
+      int64_t rows = 0;
+      std::vector<Unknown> group;
+      while (begin < unknown.size() && (group.empty() || rows < kRowsHeld)) {
+        rows += std::max<int64_t>(0, rivals[unknown[begin].part]->file->data->record_count);
+        group.push_back(unknown[begin++]);
+      }
+      TL_RETURN_NOT_OK(Look(file, rivals, group, narrow, parts));
+    }
+    return Status::OK();
+  }
+
+  // Few of the files' rows are looked at first; but when that happens again and again (a page of
+  // charts, one for each series) the whole costs less in the end.
+  bool IsAskedOften(const std::string& key) const {
+    if (!env_.cache) return false;
     const std::string count_key = key + "|narrowed";
     const auto count = env_.cache->Get<int>(count_key);
-    if (count && *count >= kNarrowTimes) return Remember(key, file, rival, {});
+    if (count && *count >= kNarrowTimes) return true;
     env_.cache->Put<int>(count_key, std::make_shared<const int>(count ? *count + 1 : 1),
                          static_cast<int64_t>(count_key.size()) + 128);
-    return Remember(narrow_key, file, rival, narrow_);
+    return false;
   }
 
-  Result<PositionsPtr> Remember(const std::string& key, const Bounded& file, const Bounded& rival,
-                                const Predicate& narrow) const {
-    TL_ASSIGN_OR_RAISE(PositionsPtr found, Between(file, rival, narrow));
-    const auto bytes = static_cast<int64_t>(key.size() + found->size() * sizeof(int64_t)) + 128;
-    env_.cache->Put<Positions>(key, found, bytes);
-    return found;
-  }
-
-  // Rows of `file` that rows of `rival` supersede; the two may be the same.
-  Result<PositionsPtr> Between(const Bounded& file, const Bounded& rival,
-                               const Predicate& narrow) const {
+  // Reads the rows of the rivals, then `file` once for all of them.
+  Status Look(const Bounded& file, const Others& rivals, const std::vector<Unknown>& unknown,
+              const Predicate& narrow, std::vector<PositionsPtr>* parts) const {
+    if (unknown.empty()) return Status::OK();
     SeriesIds ids;
+    std::vector<Winners> winners;
     SeriesRowsRequest wanted{
         .first = file.first, .last = file.last, .narrow = &narrow, .add = true};
-    TL_ASSIGN_OR_RAISE(auto rows, ReadSeriesRows(env_, metadata_, *rival.file, key_, wanted, &ids));
-    Winners winners(std::move(rows), ids.size());
-    Positions positions;
-    if (winners.empty()) return std::make_shared<const Positions>();
-    const bool same = file.file == rival.file;
-    std::vector<SeriesRow> own;
-    if (!same) {
-      const auto [first, last] = std::minmax_element(
-          winners.rows().begin(), winners.rows().end(),
-          [](const SeriesRow& a, const SeriesRow& b) { return a.time < b.time; });
-      wanted = {.first = first->time, .last = last->time, .narrow = &narrow, .add = false};
-      TL_ASSIGN_OR_RAISE(own, ReadSeriesRows(env_, metadata_, *file.file, key_, wanted, &ids));
+    int64_t first = kMax, last = kMin;
+    for (const Unknown& one : unknown) {
+      TL_ASSIGN_OR_RAISE(
+          auto rows, ReadSeriesRows(env_, metadata_, *rivals[one.part]->file, key_, wanted, &ids));
+      winners.emplace_back(std::move(rows), ids.size());
+      if (winners.back().empty()) continue;
+      first = std::min(first, winners.back().first_time());
+      last = std::max(last, winners.back().last_time());
     }
-    const bool older = !same && IsOlder(*file.file, *rival.file);
-    for (const SeriesRow& row : same ? winners.rows() : own) {
-      const SeriesRow* winner = winners.Find(row);
-      if (!winner) continue;
-      const bool loses =
-          same ? winner->position != row.position
-               : row.ingest < winner->ingest || (row.ingest == winner->ingest && older);
-      if (loses) positions.push_back(row.position);
+    std::vector<Positions> found(unknown.size());
+    const auto mark = [&](const SeriesBatch& batch) {
+      for (size_t i = 0; i < unknown.size(); ++i) {
+        const ScanFile* rival = rivals[unknown[i].part]->file;
+        const bool same = rival == file.file;
+        winners[i].Mark(batch, {same, !same && IsOlder(*file.file, *rival)}, &found[i]);
+      }
+    };
+    if (first <= last) {
+      wanted = {.first = first, .last = last, .narrow = &narrow, .add = false};
+      TL_RETURN_NOT_OK(VisitSeriesRows(env_, metadata_, *file.file, key_, wanted, &ids, mark));
     }
-    std::sort(positions.begin(), positions.end());
-    return std::make_shared<const Positions>(std::move(positions));
+    for (size_t i = 0; i < unknown.size(); ++i) {
+      std::sort(found[i].begin(), found[i].end());
+      auto& part = (*parts)[unknown[i].part];
+      part = std::make_shared<const Positions>(std::move(found[i]));
+      if (!env_.cache) continue;
+      const std::string& key = unknown[i].key;
+      const auto bytes = static_cast<int64_t>(key.size() + part->size() * sizeof(int64_t)) + 128;
+      env_.cache->Put<Positions>(key, part, bytes);
+    }
+    return Status::OK();
   }
 
   const table::Env& env_;

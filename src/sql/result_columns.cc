@@ -11,6 +11,7 @@
 #include <arrow/util/bit_util.h>
 #include <arrow/util/bitmap_ops.h>
 #include <duckdb/common/exception.hpp>
+#include <duckdb/common/types/hugeint.hpp>
 #include <duckdb/common/types/vector.hpp>
 
 #include "sql/growing_buffer.h"
@@ -138,6 +139,27 @@ class SameColumn : public ColumnBase {
 
  private:
   GrowingBuffer values_;
+};
+
+// HUGEINT leaves as decimal(38, 0), which cannot hold all of its numbers.
+class HugeColumn : public SameColumn<duckdb::hugeint_t> {
+ public:
+  using SameColumn::SameColumn;
+
+  void AppendValues(Vector& values, const UnifiedVectorFormat& format, idx_t count) override {
+    const auto* source = reinterpret_cast<const duckdb::hugeint_t*>(format.data);
+    const duckdb::hugeint_t limit = duckdb::Hugeint::POWERS_OF_TEN[38];
+    for (idx_t i = 0; i < count; ++i) {
+      const idx_t at = format.sel->get_index(i);
+      if (!format.validity.RowIsValid(at)) continue;
+      if (source[at] < limit && source[at] > -limit) continue;
+      throw duckdb::OutOfRangeException(
+          "%s has more than the 38 digits of the DECIMAL(38, 0) that a HUGEINT leaves a query as; "
+          "cast it to VARCHAR or DOUBLE",
+          duckdb::Hugeint::ToString(source[at]));
+    }
+    SameColumn::AppendValues(values, format, count);
+  }
 };
 
 template <typename T>
@@ -368,6 +390,7 @@ std::unique_ptr<ResultColumn> MakeResultColumn(ColumnPath path, const duckdb::Lo
                                                std::shared_ptr<arrow::DataType> arrow_type) {
   switch (path) {
     case ColumnPath::kBits: return std::make_unique<BitsColumn>(std::move(arrow_type));
+    case ColumnPath::kHuge: return std::make_unique<HugeColumn>(std::move(arrow_type));
     case ColumnPath::kSame: return ByWidth<SameColumn>(type.InternalType(), std::move(arrow_type));
     case ColumnPath::kDecimal:
       return ByWidth<DecimalColumn>(type.InternalType(), std::move(arrow_type));

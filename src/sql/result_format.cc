@@ -56,7 +56,8 @@ ColumnPath PathOf(const duckdb::LogicalType& type, const arrow::DataType& export
     case LogicalTypeId::TIMESTAMP_SEC:
     case LogicalTypeId::TIMESTAMP_MS:
     case LogicalTypeId::TIMESTAMP_NS: return same(arrow::Type::TIMESTAMP);
-    case LogicalTypeId::HUGEINT: return same(arrow::Type::DECIMAL128);
+    case LogicalTypeId::HUGEINT:
+      return id == arrow::Type::DECIMAL128 ? ColumnPath::kHuge : ColumnPath::kOther;
     case LogicalTypeId::DECIMAL:
       return id == arrow::Type::DECIMAL128 ? ColumnPath::kDecimal : ColumnPath::kOther;
     case LogicalTypeId::VARCHAR:

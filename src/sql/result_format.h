@@ -21,6 +21,7 @@ using ArrowExtensions =
 enum class ColumnPath {
   kBits,        // a byte a value -> a bit
   kSame,        // as they are
+  kHuge,        // as they are, if they fit
   kDecimal,     // widened to 128 bits
   kText,        // offsets and bytes
   kDictionary,  // text, each value once a batch

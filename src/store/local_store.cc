@@ -75,16 +75,15 @@ Status SyncFile(const std::string& path) {
 
 // The first error by position; the rest is tried all the same. Disks and journals serve several
 // requests at once in about the time of one.
-Status ForEachParallel(const std::vector<std::string>& items,
-                       const std::function<Status(const std::string&)>& work) {
-  std::vector<Status> results(items.size());
+Status AllAtOnce(const std::vector<std::function<Status()>>& tasks) {
+  std::vector<Status> results(tasks.size());
   std::atomic<size_t> next = 0;
   const auto run = [&] {
-    for (size_t i = next++; i < items.size(); i = next++) results[i] = work(items[i]);
+    for (size_t i = next++; i < tasks.size(); i = next++) results[i] = tasks[i]();
   };
   std::vector<std::thread> threads;
   try {
-    while (threads.size() + 1 < std::min(items.size(), kSyncThreads)) threads.emplace_back(run);
+    while (threads.size() + 1 < std::min(tasks.size(), kSyncThreads)) threads.emplace_back(run);
   } catch (const std::system_error&) {
     // No more threads to be had: those that run do it all.
   }
@@ -141,15 +140,19 @@ class LocalStore : public ObjectStore {
   }
 
   Status Sync(const std::vector<std::string>& keys) override {
-    std::set<std::string> distinct;
+    std::set<std::string> folders;
+    std::vector<std::function<Status()>> tasks;
     for (const std::string& key : keys) {
       TL_RETURN_NOT_OK(CheckKey(key));
-      distinct.insert(FolderOf(key));
+      folders.insert(FolderOf(key));
+      tasks.push_back([&key] { return SyncFile(key); });
     }
-    TL_RETURN_NOT_OK(ForEachParallel(keys, SyncFile));
-    const std::vector<std::string> folders(distinct.begin(), distinct.end());
-    for (const std::string& folder : folders) TL_RETURN_NOT_OK(folders_.SyncNames(folder));
-    return ForEachParallel(folders, SyncFolder);
+    // The names are there already, so they need not wait for the bytes.
+    for (const std::string& folder : folders) {
+      TL_RETURN_NOT_OK(folders_.SyncNames(folder));
+      tasks.push_back([&folder] { return SyncFolder(folder); });
+    }
+    return AllAtOnce(tasks);
   }
 
   Result<ConditionalPutReply> PutIfAbsent(const std::string& key,
@@ -267,8 +270,8 @@ Result<ConditionalPutReply> LocalStore::PutIfAbsent(const std::string& key,
   if (named == NewFile::Naming::kUnsure) return Refused(PutOutcome::kNoReply, key, why);
 
   // From here on the object is there for all to see, so no error may say otherwise.
-  Status durable = file.SyncNamed();
-  if (durable.ok()) durable = SyncFolder(FolderOf(key));
+  Status durable = AllAtOnce(
+      {[&] { return file.SyncNamed(); }, [&] { return SyncFolder(FolderOf(key)); }});
   Result<ObjectInfo> info = file.Info();
   if (durable.ok()) durable = info.status();
   if (!durable.ok()) {

@@ -13,6 +13,7 @@
 #include <parquet/properties.h>
 
 #include "base/text.h"
+#include "table/data_file_bloom.h"
 #include "table/data_file_columns.h"
 #include "table/data_file_convert.h"
 #include "table/data_file_pages.h"
@@ -264,6 +265,12 @@ class ParquetReader : public DataFileReader {
     const RowRange rows = pages.rows_of(page);
     return PageStats(*file_->footer, file_->columns.columns.at(column), pages.bounds[page],
                      rows.end - rows.begin);
+  }
+
+  Result<bool> MayHold(int row_group, size_t column,
+                       const std::vector<iceberg::Value>& values) override {
+    return table::MayHold(env_, file_->uri, file_->source, file_->footer, row_group,
+                          file_->columns.columns.at(column), values);
   }
 
   Result<std::shared_ptr<arrow::Array>> ReadRows(int row_group, size_t column,

@@ -10,6 +10,7 @@
 
 #include "iceberg/manifest.h"
 #include "iceberg/schema.h"
+#include "iceberg/value.h"
 #include "table/env.h"
 #include "table/row_ranges.h"
 
@@ -67,6 +68,9 @@ class DataFileReader {
   virtual Result<std::shared_ptr<const PageIndex>> Pages(int row_group, size_t column) = 0;
   // As row_group_stats, of one page. The maximum of floats is there and leaves NaN out.
   virtual Stats page_stats(size_t column, const PageIndex& pages, size_t page) const = 0;
+  // False when a Bloom filter says that none of the values is in the column of the row group.
+  virtual Result<bool> MayHold(int row_group, size_t column,
+                               const std::vector<iceberg::Value>& values) = 0;
   // The column's rows, one range behind the other; only their pages are read. Strings as asked for
   // by `keep_dictionaries`, a row group's always with the same dictionary.
   virtual Result<std::shared_ptr<arrow::Array>> ReadRows(int row_group, size_t column,

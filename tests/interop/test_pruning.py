@@ -79,3 +79,32 @@ def test_pages_that_pass_as_a_whole_need_no_filter(counts):
     got = counts("SELECT usage_user FROM cpu WHERE time >= '2026-01-01T00:00:00Z' AND hostname >= 'host'")
     assert got["passed"] == HOSTS * STEPS
     assert got["pages"] == PAGES and got["values"] == HOSTS * STEPS  # neither time nor hostname is decoded
+
+
+def test_bloom_filters_prune_row_groups(lake, tmp_path):
+    random = np.random.default_rng(7)
+    rows = 4000
+    trips = [f"{value:016x}" for value in random.integers(0, 2**63, rows)]
+    path = tmp_path / "trips.parquet"
+    pq.write_table(pa.table({
+        "time": pa.array(np.arange(rows) * 1_000_000 + 1_767_225_600_000_000, pa.timestamp("us", "UTC")),
+        "car": pa.array([f"car {i % 10}" for i in range(rows)]), "trip": pa.array(trips)}), path)
+    lake.run("import", "t", path, "--time-column", "time", "--series-key", "car", "--prop", "bloom-columns=trip",
+             "--prop", "row-group-rows=1000")
+
+    def pruned(trip):
+        query = f"SELECT car FROM t WHERE trip = '{trip}'"
+        plan = lake.run("sql", "EXPLAIN ANALYZE " + query, "--format", "csv").stdout
+        text = re.sub(r"[\s\u2500-\u257f]+", " ", plan[plan.index("Manifests:"):])
+        found = re.search(r"Row Groups: (\d+) of (\d+) pruned", text)
+        return int(found[1]), int(found[2]), lake.sql(query)
+
+    absent = [f"{value:016x}" for value in random.integers(0, 2**63, 20)]
+    assert not set(absent) & set(trips)
+    # All lie within the bounds of each row group; with 5 % false positives few are read.
+    counts = [pruned(trip) for trip in absent]
+    assert all(of == 4 and rows == [] for _, of, rows in counts)
+    assert sum(count for count, _, _ in counts) > 4 * len(absent) * 0.8
+    for trip in trips[:5]:
+        count, of, rows = pruned(trip)
+        assert count >= 2 and of == 4 and rows == [{"car": f"car {trips.index(trip) % 10}"}]

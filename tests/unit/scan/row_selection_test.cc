@@ -5,6 +5,7 @@
 #include <random>
 
 #include <arrow/api.h>
+#include <arrow/json/from_string.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -39,6 +40,30 @@ TEST(RowSelection, PositionsAndRowsAreReversesOfEachOther) {
     EXPECT_EQ(spelt, SpellOut(rows));
     EXPECT_EQ(RowsAt(present, positions), rows);
     EXPECT_EQ(ToRanges(SpellOut(rows)), rows);
+  }
+}
+
+// Only codes of 32 bits are taken as they lie; others would be read past their end.
+TEST(RowSelection, DictionariesOfOtherCodes) {
+  const auto text =
+      arrow::json::ArrayFromJSONString(arrow::utf8(), R"(["a", "b", "c"])").ValueOrDie();
+  for (const auto& codes : {arrow::int8(), arrow::uint8(), arrow::int16(), arrow::int32(),
+                            arrow::uint32(), arrow::int64()}) {
+    const auto indices =
+        arrow::json::ArrayFromJSONString(codes, "[0, 1, null, 2, 2, 0, 1, 0, null, 1]")
+            .ValueOrDie();
+    const auto array = arrow::DictionaryArray::FromArrays(indices, text).ValueOrDie();
+    EXPECT_EQ(HasPlainCodes(*array->type()), codes->id() == arrow::Type::INT32) << *codes;
+    const auto taken = Take(array, {{1, 4}, {8, 10}}).ValueOrDie();
+    ASSERT_TRUE(taken->ValidateFull().ok());
+    const auto expected =
+        arrow::DictionaryArray::FromArrays(
+            arrow::json::ArrayFromJSONString(codes, "[1, null, 2, null, 1]").ValueOrDie(), text)
+            .ValueOrDie();
+    EXPECT_TRUE(taken->Equals(expected)) << taken->ToString();
+    RowRanges kept = {{0, 10}};
+    ASSERT_TRUE(KeepPassing(*array->data(), {{1, Op::kNotNull, {}}}, &kept));
+    EXPECT_EQ(kept, (RowRanges{{0, 2}, {3, 8}, {9, 10}}));
   }
 }
 

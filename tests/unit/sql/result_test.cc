@@ -356,6 +356,20 @@ TEST(Result, AnErrorInTheMiddleEndsTheStream) {
   }
 }
 
+TEST(Result, NumbersOfMoreDigitsThanADecimalHasAreRefused) {
+  const auto engine = PlainEngine();
+  const std::string most(38, '9');
+  for (const std::string sign : {"", "-"}) {
+    EXPECT_EQ(Cell(*Rows(*engine, "SELECT (" + sign + most + ")::HUGEINT"), 0, 0), sign + most);
+    const std::string query = "SELECT CASE WHEN i = 1 THEN '" + sign + "1" + std::string(38, '0') +
+                              "'::HUGEINT WHEN i = 2 THEN NULL ELSE 1 END FROM range(3) t(i)";
+    const auto reader = engine->Query(query);
+    const Status status = reader.ok() ? (*reader)->ToTable().status() : reader.status();
+    EXPECT_EQ(KindOf(status), ErrorKind::kInvalidArgument) << status;
+    EXPECT_THAT(status.message(), HasSubstr("1" + std::string(38, '0') + " has more than the 38"));
+  }
+}
+
 TEST(Result, AnErrorInASmallResultIsTheQuerys) {
   const auto engine = PlainEngine();
   const Status status =
