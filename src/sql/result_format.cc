@@ -91,7 +91,9 @@ Result<std::shared_ptr<const ResultFormat>> MakeResultFormat(
   arrow::FieldVector fields = format->schema->fields(), others;
   for (size_t i = 0; i < types.size(); ++i) {
     const auto extension = extensions.find(i);
-    const bool plain = extension == extensions.end() && !IsExtension(*fields[i]);
+    // DuckDB has a converter of its own for HUGEINT, which does not look whether numbers fit.
+    const bool plain = types[i].id() == LogicalTypeId::HUGEINT ||
+                       (extension == extensions.end() && !IsExtension(*fields[i]));
     ColumnPath path = plain ? PathOf(types[i], *fields[i]->type()) : ColumnPath::kOther;
     if (path == ColumnPath::kOther) {
       if (extension != extensions.end()) {
