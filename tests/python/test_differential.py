@@ -52,6 +52,7 @@ AGGREGATES = [
     "min(v)",
     "max(v)",
 ]
+WIDTHS = ["'1 minute'", "'7 minutes'", "'1 hour'", "'1 day'"]
 
 
 class Rows:
@@ -181,6 +182,16 @@ class Queries:
             ),
             lambda: (
                 f"SELECT date_trunc('hour', time) AS h, count(*), max(n) FROM t{self.where()} GROUP BY h"
+            ),
+            # Aggregated run by run, and the last buckets first.
+            lambda: (
+                f"SELECT {key}, time_bucket(INTERVAL {rnd.choice(WIDTHS)}, time) AS b, count(*), count(v), sum(n), avg(n),"
+                f" max(n), min(v), max(time) FROM t{self.where()} GROUP BY {key}, b"
+            ),
+            lambda: f"SELECT {key}, avg(n), max(v), count(s) FROM t{self.where()} GROUP BY {key}",
+            lambda: (
+                f"SELECT time_bucket(INTERVAL {rnd.choice(WIDTHS)}, time) AS b, count(*), max(n) FROM t{self.where()}"
+                f" GROUP BY b ORDER BY b {rnd.choice(['DESC', 'ASC'])} LIMIT {rnd.randint(1, 5)}"
             ),
             lambda: (
                 f"SELECT a.host, a.time, b.n FROM t a JOIN t b ON a.host = b.host AND a.time = b.time AND a.unit = b.unit"
