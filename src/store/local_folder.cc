@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -80,11 +81,23 @@ Status SyncFolder(const std::string& folder) {
   return error == 0 ? Status::OK() : ErrnoError(folder, "fsync the folder", error);
 }
 
-int64_t FolderDate(const std::string& folder, const LocalAbilities& abilities) {
+int64_t FolderClocks::Date(const std::string& folder, const LocalAbilities& abilities) {
   struct stat st;
   if (abilities.unnamed_files) {
-    const Fd fd = OpenFd(folder, O_TMPFILE | O_WRONLY, 0600);
-    if (fd.ok() && fstat(fd.get(), &st) == 0) return ChangeNanos(st) / 1000;
+    if (stat(folder.c_str(), &st) != 0) return CoarseClockMicros();
+    const dev_t device = st.st_dev;
+    std::lock_guard lock(mutex_);
+    if (const auto known = files_.find(device); known != files_.end()) {
+      constexpr timespec kTouch[2] = {{0, UTIME_NOW}, {0, UTIME_OMIT}};
+      const int fd = known->second.get();
+      if (futimens(fd, kTouch) == 0 && fstat(fd, &st) == 0) return ChangeNanos(st) / 1000;
+      files_.erase(known);
+    }
+    Fd fd = OpenFd(folder, O_TMPFILE | O_WRONLY, 0600);
+    if (fd.ok() && fstat(fd.get(), &st) == 0) {
+      files_.emplace(device, std::move(fd));
+      return ChangeNanos(st) / 1000;
+    }
     if (!NoUnnamedFiles(errno)) return CoarseClockMicros();
   }
   const std::string temp = TempName(folder);
@@ -148,11 +161,10 @@ Status ReadFolder(const std::string& folder, std::string_view name_prefix,
     }
     if (S_ISDIR(entry.st.st_mode)) {
       struct stat link;
-      const bool linked =
-          found->d_type == DT_LNK ||
-          (found->d_type == DT_UNKNOWN &&
-           fstatat(dirfd(dir.get()), found->d_name, &link, AT_SYMLINK_NOFOLLOW) == 0 &&
-           S_ISLNK(link.st_mode));
+      const bool linked = found->d_type == DT_LNK || (found->d_type == DT_UNKNOWN &&
+                                                      fstatat(dirfd(dir.get()), found->d_name,
+                                                              &link, AT_SYMLINK_NOFOLLOW) == 0 &&
+                                                      S_ISLNK(link.st_mode));
       entry.kind = linked ? FolderEntry::Kind::kLinkedFolder : FolderEntry::Kind::kFolder;
     } else if (!S_ISREG(entry.st.st_mode)) {
       continue;

@@ -1,6 +1,9 @@
 #pragma once
 
+#include <sys/types.h>
+
 #include <functional>
+#include <map>
 #include <mutex>
 #include <string>
 #include <unordered_set>
@@ -30,9 +33,19 @@ class Folders {
 // fsync of the folder itself: the names in it become durable.
 Status SyncFolder(const std::string& folder);
 
-// The clock that stamps the files of `folder`, in microseconds: the change time of a file created
-// there for it. The machine's clock where none can be created (read-only, no such folder).
-int64_t FolderDate(const std::string& folder, const LocalAbilities& abilities);
+// The clocks that stamp files. Thread-safe.
+class FolderClocks {
+ public:
+  // That of `folder`, in microseconds: the change time of a file without a name that is touched for
+  // it. One a file system is kept open: creating it anew each time would slow down every creation
+  // of a file (ext4 does not give the number of a file just deleted to another). The machine's
+  // clock where none can be created (read-only, no such folder).
+  int64_t Date(const std::string& folder, const LocalAbilities& abilities);
+
+ private:
+  std::mutex mutex_;
+  std::map<dev_t, Fd> files_;
+};
 
 // Excludes other holders of the same folder's lock, in this process and in others on this machine.
 // Leaves no file behind: the lock is on the folder itself.

@@ -56,9 +56,8 @@ Result<Fd> OpenFile(const std::string& path, struct stat* st) {
 Result<std::shared_ptr<arrow::Buffer>> ReadWhole(int fd, const std::string& path, int64_t size) {
   TL_ASSIGN_OR_RAISE(std::shared_ptr<arrow::Buffer> bytes, arrow::AllocateBuffer(size));
   for (int64_t at = 0; at < size;) {
-    const ssize_t got = Uninterrupted([&] {
-      return pread(fd, bytes->mutable_data() + at, static_cast<size_t>(size - at), at);
-    });
+    const ssize_t got = Uninterrupted(
+        [&] { return pread(fd, bytes->mutable_data() + at, static_cast<size_t>(size - at), at); });
     if (got < 0) return ErrnoError(path, "read", errno);
     if (got == 0) return IoError("{}: ends at byte {} of {}: it shrank while read", path, at, size);
     at += got;
@@ -226,11 +225,9 @@ class LocalStore : public ObjectStore {
   Result<NewFile> Create(const std::string& key) {
     return NewFile::Create(key, options_.abilities, &folders_);
   }
-  int64_t Date(const std::string& key) const {
-    return FolderDate(FolderOf(key), options_.abilities);
-  }
+  int64_t Date(const std::string& key) { return clocks_.Date(FolderOf(key), options_.abilities); }
 
-  ConditionalPutReply Refused(PutOutcome outcome, const std::string& key, std::string why) const {
+  ConditionalPutReply Refused(PutOutcome outcome, const std::string& key, std::string why) {
     ConditionalPutReply reply;
     reply.outcome = outcome;
     reply.info.key = key;
@@ -241,6 +238,7 @@ class LocalStore : public ObjectStore {
 
   const LocalStoreOptions options_;
   Folders folders_;
+  FolderClocks clocks_;
 };
 
 ConditionalPutReply Stored(ObjectInfo info) {
@@ -270,8 +268,8 @@ Result<ConditionalPutReply> LocalStore::PutIfAbsent(const std::string& key,
   if (named == NewFile::Naming::kUnsure) return Refused(PutOutcome::kNoReply, key, why);
 
   // From here on the object is there for all to see, so no error may say otherwise.
-  Status durable = AllAtOnce(
-      {[&] { return file.SyncNamed(); }, [&] { return SyncFolder(FolderOf(key)); }});
+  Status durable =
+      AllAtOnce({[&] { return file.SyncNamed(); }, [&] { return SyncFolder(FolderOf(key)); }});
   Result<ObjectInfo> info = file.Info();
   if (durable.ok()) durable = info.status();
   if (!durable.ok()) {
