@@ -58,6 +58,7 @@ void AddCommands(CLI::App* app, Context* context) {
   AddAlter(app, context);
   AddSettings(app, context);
   AddRollback(app, context);
+  AddMaintain(app, context);
   AddDrop(app, context);
   AddDuckdb(app, context);
   for (CLI::App* command : app->get_subcommands({})) command->group("Commands");

@@ -22,6 +22,7 @@ void AddFiles(CLI::App* app, Context* context);
 void AddAlter(CLI::App* app, Context* context);
 void AddSettings(CLI::App* app, Context* context);
 void AddRollback(CLI::App* app, Context* context);
+void AddMaintain(CLI::App* app, Context* context);
 void AddDrop(CLI::App* app, Context* context);
 void AddDuckdb(CLI::App* app, Context* context);
 

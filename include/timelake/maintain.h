@@ -2,6 +2,9 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
+#include <string>
+#include <vector>
 
 #include <arrow/result.h>
 
@@ -9,20 +12,50 @@
 
 namespace timelake {
 
+// Which tasks run, in this order. docs/maintenance.md says what each does.
 struct MaintainOptions {
-  bool expire = true;  // snapshots by the table's settings, then what no version needs any more
-  std::function<bool()> cancelled;  // polled between steps
+  bool compact = true;     // small, unsorted and overlapping data files are merged
+  bool expire = true;      // snapshots by the table's settings, then what no version needs any more
+  bool full = false;       // compact every partition as a whole, also where nothing asks for it
+  bool dry_run = false;    // only say what would be done
+  int64_t max_bytes = 0;   // of data files that compaction reads; 0: no limit
+  double max_seconds = 0;  // no merge begins after; what is done is committed; 0: no limit
+  std::map<std::string, std::string> settings;  // call-level settings, over the table's
+  std::function<bool()> cancelled;  // polled; what was merged before and is committed stays
+};
+
+// Files that compaction merges (or would).
+struct MaintainStep {
+  std::string partition;  // "time_day=2026-01-03"; empty: unpartitioned
+  std::string reason;     // "small files", "files not in order", ...
+  int64_t files = 0;
+  int64_t bytes = 0;
+  int64_t rows = 0;
 };
 
 struct MaintainReport {
+  std::vector<MaintainStep> planned;
+  int64_t partitions_compacted = 0;
+  int64_t files_rewritten = 0;
+  int64_t files_written = 0;
+  int64_t rows_rewritten = 0;   // in the files written
+  int64_t bytes_rewritten = 0;  // of the files that went
+  int64_t bytes_written = 0;
+  int64_t duplicates_removed = 0;  // rows that a later write of the same series and time replaced
+  int64_t rows_deleted = 0;        // rows that delete files of other engines had marked
+  int64_t delete_files_removed = 0;
+  int64_t merges_abandoned = 0;  // another writer changed what they rest on; run again
+  int64_t merges_left = 0;       // by max_bytes or max_seconds, for the next run
+  int64_t bytes_left = 0;        // of those
   int64_t snapshots_expired = 0;
   int64_t versions_freed = 0;
   int64_t objects_deleted = 0;  // metadata files of freed versions and all that only they named
   double seconds = 0;
 };
 
-// Keeps a table small: so far snapshot expiry and the freeing of old versions; compaction and
-// retention come here, too. Safe beside any number of writers and readers.
+// Keeps a table small and fast. Safe beside any number of writers, readers and other runs of it.
+// Unknown settings -> kInvalidArgument; a table that this version cannot write -> kUnsupported.
+// kCommitUnknown: the outcome of a commit is unknown, nothing was deleted; run it again.
 arrow::Result<MaintainReport> Maintain(Table& table, const MaintainOptions& options = {});
 
 }  // namespace timelake

@@ -107,6 +107,16 @@ nb::dict ToDict(const FileInfo& info) {
   return d;
 }
 
+nb::dict ToDict(const MaintainStep& step) {
+  nb::dict d;
+  d["partition"] = step.partition;
+  d["reason"] = step.reason;
+  d["files"] = step.files;
+  d["bytes"] = step.bytes;
+  d["rows"] = step.rows;
+  return d;
+}
+
 template <typename T>
 nb::list ToList(const std::vector<T>& items) {
   nb::list result;
@@ -278,28 +288,49 @@ void Rollback(const TableObject& self, int64_t snapshot_id) {
 }
 
 // Keys of steps that this version does not have yet are there and 0.
-nb::dict Maintain(const TableObject& self, bool expire, const std::shared_ptr<CancelToken>& token) {
-  CallOptions call;
-  call.token = token;
-  call.may_abandon = false;
-  auto work = [table = self.core(), expire](const std::shared_ptr<Call>& call) {
-    MaintainOptions options;
-    options.expire = expire;
-    options.cancelled = [call] { return call->cancelled(); };
-    return timelake::Maintain(*table, options);
-  };
-  const auto report = RunCall<MaintainReport>(call, std::move(work));
+nb::dict ToDict(const MaintainReport& report) {
   nb::dict d;
-  for (const char* key : {"partitions_compacted", "files_rewritten", "files_written",
-                          "rows_rewritten", "duplicates_removed", "partitions_dropped"}) {
-    d[key] = 0;
-  }
+  d["planned"] = ToList(report.planned);
+  d["partitions_compacted"] = report.partitions_compacted;
+  d["files_rewritten"] = report.files_rewritten;
+  d["files_written"] = report.files_written;
+  d["rows_rewritten"] = report.rows_rewritten;
+  d["bytes_rewritten"] = report.bytes_rewritten;
+  d["bytes_written"] = report.bytes_written;
+  d["duplicates_removed"] = report.duplicates_removed;
+  d["rows_deleted"] = report.rows_deleted;
+  d["delete_files_removed"] = report.delete_files_removed;
+  d["merges_abandoned"] = report.merges_abandoned;
+  d["merges_left"] = report.merges_left;
+  d["bytes_left"] = report.bytes_left;
+  d["partitions_dropped"] = 0;
   d["snapshots_expired"] = report.snapshots_expired;
+  d["versions_freed"] = report.versions_freed;
   d["objects_deleted"] = report.objects_deleted;
   d["rollups_refreshed"] = 0;
   d["rollup_rows"] = 0;
   d["seconds"] = report.seconds;
   return d;
+}
+
+nb::dict Maintain(const TableObject& self, const nb::dict& given,
+                  const std::shared_ptr<CancelToken>& token) {
+  MaintainOptions options;
+  options.compact = nb::cast<bool>(given["compact"]);
+  options.expire = nb::cast<bool>(given["expire"]);
+  options.full = nb::cast<bool>(given["full"]);
+  options.dry_run = nb::cast<bool>(given["dry_run"]);
+  options.max_bytes = nb::cast<int64_t>(given["max_bytes"]);
+  options.max_seconds = nb::cast<double>(given["max_seconds"]);
+  options.settings = nb::cast<TextMap>(given["settings"]);
+  CallOptions call;
+  call.token = token;
+  call.may_abandon = false;
+  auto work = [table = self.core(), options](const std::shared_ptr<Call>& call) mutable {
+    options.cancelled = [call] { return call->cancelled(); };
+    return timelake::Maintain(*table, options);
+  };
+  return ToDict(RunCall<MaintainReport>(call, std::move(work)));
 }
 
 }  // namespace
@@ -343,7 +374,7 @@ void BindTable(nb::module_& m) {
            nb::arg("flush_interval_ms"))
       .def("import_files", &ImportIntoTable, nb::arg("paths"), nb::arg("options"),
            nb::arg("progress").none(), nb::arg("token") = nb::none())
-      .def("maintain", &Maintain, nb::arg("expire"), nb::arg("token") = nb::none())
+      .def("maintain", &Maintain, nb::arg("options"), nb::arg("token") = nb::none())
       .def("latest", &Latest, nb::arg("token") = nb::none())
       .def("info", &Info)
       .def("snapshots", &Snapshots)

@@ -12,7 +12,7 @@ from ._data import StreamHolder, import_batch, to_params
 from ._lake import Lake
 from ._native import core
 from ._result import Result
-from ._table import Table, append_options, read_options
+from ._table import Table, append_options, maintain_options, read_options
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
@@ -283,9 +283,20 @@ class AsyncTable:
         retention: bool = True,
         expire: bool = True,
         rollups: bool = True,
+        *,
+        full: bool = False,
+        dry_run: bool = False,
+        max_bytes: int = 0,
+        max_seconds: float = 0,
+        settings: Mapping[str, Any] | None = None,
     ) -> MaintainReport:
         """As :meth:`Table.maintain`."""
-        return await self._runner.run(self._table.maintain, compact, retention, expire, rollups)
+        options = maintain_options(
+            compact, expire, full, dry_run, max_bytes, max_seconds, settings
+        )
+        return await self._runner.stoppable(
+            lambda token: self._table._core.maintain(options, token)
+        )
 
 
 async def _sql(

@@ -446,19 +446,30 @@ class Table:
         retention: bool = True,
         expire: bool = True,
         rollups: bool = True,
+        *,
+        full: bool = False,
+        dry_run: bool = False,
+        max_bytes: int = 0,
+        max_seconds: float = 0,
+        settings: Mapping[str, Any] | None = None,
     ) -> MaintainReport:
-        """Keeps the table small. Safe beside any number of writers and readers.
+        """Keeps the table small and fast. Safe beside any number of writers and readers.
 
-        In this version: snapshots that the table's settings no longer want expire
+        Small, unsorted and overlapping data files are merged; with ``dedup`` the last write of each
+        series and time stays. Snapshots that the table's settings no longer want expire
         (``snapshot-retention``, ``min-snapshots``, ``max-snapshots``), and files that no version
-        needs are deleted. Compaction, retention and rollups are still to come; their parameters do
-        nothing, and their numbers in the report are 0.
+        needs are deleted. Retention and rollups are still to come.
 
         Args:
-            compact: Not in this version.
+            compact: Merge data files.
             retention: Not in this version.
             expire: Expire snapshots and delete what nothing needs any more.
             rollups: Not in this version.
+            full: Merge every partition as a whole, also where nothing asks for it.
+            dry_run: Only say what would be merged (``planned`` in the report).
+            max_bytes: Of data files that one run reads; 0: no limit. The next run goes on.
+            max_seconds: No merge begins after; what is done is committed. 0: no limit.
+            settings: Settings for this call, e.g. ``{"write-memory-bytes": 256 << 20}``.
 
         Returns:
             A :class:`MaintainReport` (a dict).
@@ -467,10 +478,14 @@ class Table:
             ConflictError: Other writers won until the time was over.
 
         Example:
-            >>> table.maintain()["snapshots_expired"]
-            0
+            >>> _ = table.append([{"time": "2026-01-03", "device": "c", "v": 3.0}])
+            >>> report = table.maintain()
+            >>> report["files_rewritten"], report["files_written"]
+            (2, 1)
         """
-        return self._core.maintain(expire)
+        return self._core.maintain(
+            maintain_options(compact, expire, full, dry_run, max_bytes, max_seconds, settings)
+        )
 
     def refresh(self) -> None:
         """Looks for a newer version; appends and queries do so by themselves.
@@ -504,6 +519,26 @@ def append_options(
         "batch_id": batch_id or "",
         "properties": _data.text_map(properties, "properties"),
         "on_future": on_future,
+        "settings": _data.text_map(settings, "settings"),
+    }
+
+
+def maintain_options(
+    compact: bool,
+    expire: bool,
+    full: bool,
+    dry_run: bool,
+    max_bytes: int,
+    max_seconds: float,
+    settings: Mapping[str, Any] | None,
+) -> dict[str, Any]:
+    return {
+        "compact": bool(compact),
+        "expire": bool(expire),
+        "full": bool(full),
+        "dry_run": bool(dry_run),
+        "max_bytes": int(max_bytes),
+        "max_seconds": float(max_seconds),
         "settings": _data.text_map(settings, "settings"),
     }
 

@@ -95,19 +95,38 @@ class ImportReport(TypedDict):
     skipped: int  #: rows dropped by ``on_future="skip"``
 
 
+class MaintainStep(TypedDict):
+    """Files that compaction merges (or would, in a dry run)."""
+
+    partition: str  #: ``"time_day=2026-01-03"``; empty if the table is not partitioned
+    reason: str  #: ``"small files"``, ``"files not in order"``, ...
+    files: int
+    bytes: int
+    rows: int
+
+
 class MaintainReport(TypedDict):
     """What maintenance did."""
 
+    planned: list[MaintainStep]
     partitions_compacted: int
     files_rewritten: int
     files_written: int
-    rows_rewritten: int
-    duplicates_removed: int
-    partitions_dropped: int
+    rows_rewritten: int  #: in the files written
+    bytes_rewritten: int  #: of the files that went
+    bytes_written: int
+    duplicates_removed: int  #: rows that a later write of the same series and time replaced
+    rows_deleted: int  #: that delete files of other engines had marked
+    delete_files_removed: int
+    merges_abandoned: int  #: another writer changed what they rest on; run again
+    merges_left: int  #: by ``max_bytes`` or ``max_seconds``, for the next run
+    bytes_left: int  #: of those
+    partitions_dropped: int  #: 0 in this version
     snapshots_expired: int
+    versions_freed: int
     objects_deleted: int
-    rollups_refreshed: int
-    rollup_rows: int
+    rollups_refreshed: int  #: 0 in this version
+    rollup_rows: int  #: 0 in this version
     seconds: float
 
 

@@ -6,6 +6,7 @@
 #include "iceberg/arrow_schema.h"
 #include "index/last_value_index.h"
 #include "scan/scan.h"
+#include "scan/write_order.h"
 
 namespace timelake::api {
 namespace {
@@ -43,10 +44,7 @@ Result<std::shared_ptr<arrow::RecordBatch>> NewestByScan(const table::Env& env,
   const iceberg::Schema& schema = *iceberg::CurrentSchema(metadata);
   TL_ASSIGN_OR_RAISE(auto plan,
                      scan::PlanFiles(env, metadata, iceberg::CurrentSnapshot(metadata), {}));
-  std::sort(plan.files.begin(), plan.files.end(), [](const auto& a, const auto& b) {
-    return std::tie(a.sequence_number, a.data->file_path) <
-           std::tie(b.sequence_number, b.data->file_path);
-  });
+  std::sort(plan.files.begin(), plan.files.end(), scan::IsOlder);
   scan::ScanRequest request;
   request.schema = schema;
   for (const auto& field : schema.fields) request.field_ids.push_back(field.id);

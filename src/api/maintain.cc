@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "api/append.h"
+#include "maintain/compaction.h"
 #include "maintain/expiry.h"
 #include "maintain/free_versions.h"
 #include "table/load.h"
@@ -17,44 +19,116 @@ std::set<int64_t> SnapshotIds(const iceberg::TableMetadata& metadata) {
   return ids;
 }
 
-Status CheckCancelled(const Table& table, const MaintainOptions& options) {
-  if (!options.cancelled || !options.cancelled()) return Status::OK();
-  return MakeError(ErrorKind::kCancelled, table.name() + ": maintenance cancelled");
-}
+// One run over one table.
+class Run {
+ public:
+  Run(Table& table, const MaintainOptions& options)
+      : handle_(*table.impl()->handle),
+        env_(handle_.env()),
+        session_(table.impl()->catalog->session_settings()),
+        options_(options),
+        started_(env_.clock->BootMicros()) {}
 
-Status Expire(Table& table, const MaintainOptions& options, MaintainReport* report) {
-  table::Handle& handle = *table.impl()->handle;
-  TL_ASSIGN_OR_RAISE(const table::Version before, table::LoadNewest(handle));
-  TL_ASSIGN_OR_RAISE(const auto settings,
-                     table::ResolveSettings(before.metadata->properties,
-                                            table.impl()->catalog->session_settings()));
-  table::CommitOptions commit;
-  commit.time_budget_us = settings.commit_timeout_us;
-  commit.cancelled = options.cancelled;
-  TL_ASSIGN_OR_RAISE(const auto result, maintain::RunExpiry(handle, commit));
-  if (result.committed) {
-    const auto kept = SnapshotIds(*result.version.metadata);
-    const auto known = SnapshotIds(*before.metadata);
-    report->snapshots_expired =
-        std::count_if(known.begin(), known.end(), [&](int64_t id) { return !kept.contains(id); });
+  Result<MaintainReport> Do() {
+    TL_RETURN_NOT_OK(CheckOptions());
+    TL_RETURN_NOT_OK(CheckCancelled());
+    if (options_.compact) TL_RETURN_NOT_OK(Compact());
+    TL_RETURN_NOT_OK(CheckCancelled());
+    if (options_.expire && !options_.dry_run) TL_RETURN_NOT_OK(Expire());
+    report_.seconds = static_cast<double>(env_.clock->BootMicros() - started_) / 1e6;
+    return report_;
   }
-  TL_RETURN_NOT_OK(CheckCancelled(table, options));
-  TL_ASSIGN_OR_RAISE(const auto freed, maintain::RunFree(handle));
-  report->versions_freed = freed.versions;
-  report->objects_deleted = freed.versions + freed.objects;
-  return Status::OK();
-}
+
+ private:
+  Status CheckOptions() const {
+    if (options_.max_bytes < 0) {
+      return InvalidArgument("max_bytes {}: accepted is a number of bytes, or 0 for no limit",
+                             options_.max_bytes);
+    }
+    if (!(options_.max_seconds >= 0)) {
+      return InvalidArgument("max_seconds {}: accepted is a number of seconds, or 0 for no limit",
+                             options_.max_seconds);
+    }
+    return Status::OK();
+  }
+
+  Status CheckCancelled() const {
+    if (!options_.cancelled || !options_.cancelled()) return Status::OK();
+    return MakeError(ErrorKind::kCancelled, handle_.name() + ": maintenance cancelled");
+  }
+
+  table::CommitOptions CommitWithin(const table::Settings& settings) const {
+    table::CommitOptions commit;
+    commit.time_budget_us = settings.commit_timeout_us;
+    commit.cancelled = options_.cancelled;
+    return commit;
+  }
+
+  Status Compact() {
+    TL_ASSIGN_OR_RAISE(const table::Version base, table::LoadNewest(handle_));
+    TL_ASSIGN_OR_RAISE(const write::Target target,
+                       api::MakeTarget(handle_, *base.metadata, session_, options_.settings));
+    for (const auto& warning : target.settings.warnings) env_.Log(LogLevel::kWarning, warning);
+    maintain::CompactionOptions options;
+    options.full = options_.full;
+    options.dry_run = options_.dry_run;
+    options.max_bytes = options_.max_bytes;
+    if (options_.max_seconds > 0) {
+      options.deadline_boot_us = started_ + static_cast<int64_t>(options_.max_seconds * 1e6);
+    }
+    options.commit = CommitWithin(target.settings);
+    options.cancelled = options_.cancelled;
+    maintain::CompactionReport done;
+    TL_RETURN_NOT_OK(maintain::RunCompaction(handle_, base, target, options, &done));
+    for (const auto& merge : done.planned) {
+      report_.planned.push_back(
+          {merge.partition, merge.reason, merge.files, merge.bytes, merge.rows});
+    }
+    report_.partitions_compacted = done.partitions;
+    report_.files_rewritten = done.files_rewritten;
+    report_.files_written = done.files_written;
+    report_.rows_rewritten = done.rows_rewritten;
+    report_.bytes_rewritten = done.bytes_rewritten;
+    report_.bytes_written = done.bytes_written;
+    report_.duplicates_removed = done.duplicates_removed;
+    report_.rows_deleted = done.rows_deleted;
+    report_.delete_files_removed = done.delete_files_removed;
+    report_.merges_abandoned = done.groups_abandoned;
+    report_.merges_left = done.groups_left;
+    report_.bytes_left = done.bytes_left;
+    return Status::OK();
+  }
+
+  Status Expire() {
+    TL_ASSIGN_OR_RAISE(const table::Version before, table::LoadNewest(handle_));
+    TL_ASSIGN_OR_RAISE(const auto settings,
+                       table::ResolveSettings(before.metadata->properties, session_));
+    TL_ASSIGN_OR_RAISE(const auto result, maintain::RunExpiry(handle_, CommitWithin(settings)));
+    if (result.committed) {
+      const auto kept = SnapshotIds(*result.version.metadata);
+      const auto known = SnapshotIds(*before.metadata);
+      report_.snapshots_expired =
+          std::count_if(known.begin(), known.end(), [&](int64_t id) { return !kept.contains(id); });
+    }
+    TL_RETURN_NOT_OK(CheckCancelled());
+    TL_ASSIGN_OR_RAISE(const auto freed, maintain::RunFree(handle_));
+    report_.versions_freed = freed.versions;
+    report_.objects_deleted = freed.versions + freed.objects;
+    return Status::OK();
+  }
+
+  table::Handle& handle_;
+  const table::Env& env_;
+  const table::SettingMap& session_;
+  const MaintainOptions& options_;
+  const int64_t started_;
+  MaintainReport report_;
+};
 
 }  // namespace
 
 arrow::Result<MaintainReport> Maintain(Table& table, const MaintainOptions& options) {
-  const table::Env& env = table.impl()->handle->env();
-  const int64_t started = env.clock->BootMicros();
-  MaintainReport report;
-  TL_RETURN_NOT_OK(CheckCancelled(table, options));
-  if (options.expire) TL_RETURN_NOT_OK(Expire(table, options, &report));
-  report.seconds = static_cast<double>(env.clock->BootMicros() - started) / 1e6;
-  return report;
+  return Run(table, options).Do();
 }
 
 }  // namespace timelake

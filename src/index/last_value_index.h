@@ -45,6 +45,14 @@ std::shared_ptr<arrow::RecordBatch> Recall(const table::Env& env, const std::str
 void Remember(const table::Env& env, const std::string& uri,
               const std::shared_ptr<arrow::RecordBatch>& rows);
 
+// Whether `index` holds once the newest rows `moved` of some series, which it knows already, have
+// been moved into other files; kNotFound says why not. Where such a row has the time of its series'
+// indexed row and other values, the move may have changed which of the two is later, and the index
+// does not say where its row came from: unless `order_kept`, a promise that it has not.
+Status CheckMoved(const std::shared_ptr<arrow::RecordBatch>& index,
+                  const std::shared_ptr<arrow::RecordBatch>& moved, const iceberg::Schema& schema,
+                  const table::Contract& contract, bool order_kept);
+
 // The index that holds at `snapshot`: its own if the summary names one, else an ancestor's extended
 // by the files that append- and replace-only snapshots added since (at most `max_bytes` of them).
 // nullopt: no index (missing, unreadable, too much to read): the caller scans; the reason is

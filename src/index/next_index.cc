@@ -62,6 +62,15 @@ Result<std::optional<table::IndexObject>> NextPart(const table::Env& env, const 
 
 }  // namespace
 
+Result<table::IndexObject> WholeIndex(const table::Env& env, const std::string& folder,
+                                      int64_t snapshot_id, const Batch& rows,
+                                      const iceberg::Schema& schema) {
+  TL_ASSIGN_OR_RAISE(auto object,
+                     Object(env, folder, snapshot_id, "lvi", rows, schema, table::kLastValueIndex));
+  object.summary[table::kIndexRows] = std::to_string(rows->num_rows());
+  return object;
+}
+
 Result<std::optional<table::IndexObject>> NextIndex(const table::Env& env,
                                                     const std::string& folder,
                                                     const iceberg::TableMetadata& base,
@@ -82,9 +91,7 @@ Result<std::optional<table::IndexObject>> NextIndex(const table::Env& env,
     if (!older) return std::nullopt;
     TL_ASSIGN_OR_RAISE(rows, Merge(*older, newest, schema, contract));
   }
-  TL_ASSIGN_OR_RAISE(auto object,
-                     Object(env, folder, snapshot_id, "lvi", rows, schema, table::kLastValueIndex));
-  object.summary[table::kIndexRows] = std::to_string(rows->num_rows());
+  TL_ASSIGN_OR_RAISE(auto object, WholeIndex(env, folder, snapshot_id, rows, schema));
   return object;
 }
 

@@ -5,9 +5,15 @@
 #include <string>
 
 #include "index/last_value_index.h"
-#include "table/append.h"
+#include "table/snapshot_attempt.h"
 
 namespace timelake::index {
+
+// A complete index of these rows, in the table's current schema, for snapshot `snapshot_id`.
+Result<table::IndexObject> WholeIndex(const table::Env& env, const std::string& folder,
+                                      int64_t snapshot_id,
+                                      const std::shared_ptr<arrow::RecordBatch>& rows,
+                                      const iceberg::Schema& schema);
 
 // The index of a snapshot that adds rows to the head of `base`: `newest` has the newest row of each
 // series among them, in `schema`. `folder`: the table's, a key of the store. nullopt: there is

@@ -5,12 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include <arrow/builder.h>
-#include <arrow/compute/api.h>
-
 #include "iceberg/arrow_schema.h"
 #include "index/index_parts.h"
-#include "index/key_order.h"
 #include "index/last_value_index.h"
 #include "table/data_file_reader.h"
 #include "table/manifests.h"
@@ -112,33 +108,6 @@ Result<Batch> NewestOf(const table::Env& env, const iceberg::Schema& schema,
                     schema, contract);
 }
 
-Result<Batch> TakeRows(const Batch& batch, arrow::Int64Builder* rows) {
-  TL_ASSIGN_OR_RAISE(auto positions, rows->Finish());
-  TL_ASSIGN_OR_RAISE(auto taken, arrow::compute::Take(batch, positions));
-  return taken.record_batch();
-}
-
-// Rows that a replace snapshot moved, with sequence numbers from before the base: the index knows
-// them already. But where such a row has the time of its series' indexed row and other values, the
-// move may have changed which of the two is later, and the index does not say where its row came
-// from.
-Status CheckMoved(const Batch& index, const Batch& moved, const iceberg::Schema& schema,
-                  const table::Contract& contract) {
-  TL_ASSIGN_OR_RAISE(const RowOrder order, RowOrder::Make(*index, *moved, schema, contract));
-  arrow::Int64Builder indexed_rows, moved_rows;
-  for (const Place& place : Locate(order, index->num_rows(), moved->num_rows())) {
-    if (!place.matches) return NoIndex("a replaced file has a series that the index lacks");
-    if (!order.RightIsNewer(place.older, place.newer)) continue;
-    TL_RETURN_NOT_OK(indexed_rows.Append(place.older));
-    TL_RETURN_NOT_OK(moved_rows.Append(place.newer));
-  }
-  TL_ASSIGN_OR_RAISE(auto ours, TakeRows(index, &indexed_rows));
-  TL_ASSIGN_OR_RAISE(auto theirs, TakeRows(moved, &moved_rows));
-  const auto options = arrow::EqualOptions::Defaults().nans_equal(true);
-  if (ours->Equals(*theirs, /*check_metadata=*/false, options)) return Status::OK();
-  return NoIndex("a replaced file has rows of the same time as indexed ones");
-}
-
 Result<Batch> Extend(const table::Env& env, const iceberg::Snapshot& snapshot, const Ancestor& base,
                      const iceberg::Schema& schema, const table::Contract& contract,
                      int64_t max_bytes) {
@@ -155,7 +124,7 @@ Result<Batch> Extend(const table::Env& env, const iceberg::Snapshot& snapshot, c
   });
   if (first_new != files.begin()) {
     TL_ASSIGN_OR_RAISE(auto moved, NewestOf(env, schema, contract, {files.begin(), first_new}));
-    TL_RETURN_NOT_OK(CheckMoved(index, moved, schema, contract));
+    TL_RETURN_NOT_OK(CheckMoved(index, moved, schema, contract, /*order_kept=*/false));
   }
   TL_ASSIGN_OR_RAISE(auto newer, NewestOf(env, schema, contract, {first_new, files.end()}));
   return Merge(index, newer, schema, contract);

@@ -9,11 +9,11 @@
 
 #include <parquet/metadata.h>
 
-#include "scan/facts.h"
+#include "scan/key_range.h"
 #include "scan/parallel.h"
-#include "scan/prune.h"
 #include "scan/series_rows.h"
 #include "scan/winners.h"
+#include "scan/write_order.h"
 #include "table/contract.h"
 #include "table/data_file_reader.h"
 #include "table/meta_cache.h"
@@ -40,29 +40,8 @@ struct Bounded {
   const ScanFile* file = nullptr;
   size_t index = 0;  // in the plan; only of files that are read
   bool is_read = false;
-  int64_t first = kMin, last = kMax;  // times
-  std::vector<ColumnFacts> keys;
+  KeyRange range;
 };
-
-bool KeysMeet(const Bounded& a, const Bounded& b, const std::vector<const iceberg::Field*>& keys) {
-  for (size_t i = 0; i < keys.size(); ++i) {
-    const ColumnFacts& x = a.keys[i];
-    const ColumnFacts& y = b.keys[i];
-    if (x.may_be_null && y.may_be_null) continue;
-    const auto below = [&](const ColumnFacts& low, const ColumnFacts& high) {
-      if (!low.upper || !high.lower) return false;
-      return NoRowPasses({keys[i]->id, Op::kGe, {*high.lower}}, keys[i]->type, low);
-    };
-    if (below(x, y) || below(y, x)) return false;
-  }
-  return true;
-}
-
-// Whether rows of `a` come before those of `b` where nothing else tells.
-bool IsOlder(const ScanFile& a, const ScanFile& b) {
-  return std::tie(a.sequence_number, a.data->file_path) <
-         std::tie(b.sequence_number, b.data->file_path);
-}
 
 class Marker {
  public:
@@ -71,8 +50,8 @@ class Marker {
          Predicate narrow)
       : env_(env), metadata_(metadata), key_(key), narrow_(std::move(narrow)) {
     const iceberg::Schema& schema = *iceberg::CurrentSchema(metadata);
-    time_ = iceberg::FindFieldById(schema, key.time_id);
-    for (int id : key.key_ids) keys_.push_back(iceberg::FindFieldById(schema, id));
+    columns_.time = iceberg::FindFieldById(schema, key.time_id);
+    for (int id : key.key_ids) columns_.keys.push_back(iceberg::FindFieldById(schema, id));
     for (const iceberg::Snapshot& snapshot : metadata.snapshots) {
       if (snapshot.summary.contains(table::kWriter)) ours_.insert(snapshot.snapshot_id);
     }
@@ -113,10 +92,7 @@ class Marker {
   Bounded Bound(const ScanFile& file) const {
     Bounded bounded;
     bounded.file = &file;
-    const ColumnFacts times = FactsOf(*file.data, *time_);
-    if (times.lower) bounded.first = std::get<int64_t>(*times.lower);
-    if (times.upper) bounded.last = std::get<int64_t>(*times.upper);
-    for (const iceberg::Field* key : keys_) bounded.keys.push_back(FactsOf(*file.data, *key));
+    bounded.range = KeyRangeOf(*file.data, columns_);
     return bounded;
   }
 
@@ -125,13 +101,14 @@ class Marker {
     std::vector<size_t> by_first(files.size());
     for (size_t i = 0; i < files.size(); ++i) by_first[i] = i;
     std::sort(by_first.begin(), by_first.end(),
-              [&](size_t a, size_t b) { return files[a].first < files[b].first; });
+              [&](size_t a, size_t b) { return files[a].range.first < files[b].range.first; });
     std::vector<Others> rivals(files.size());
     for (size_t i = 0; i < by_first.size(); ++i) {
       const Bounded& a = files[by_first[i]];
-      for (size_t j = i + 1; j < by_first.size() && files[by_first[j]].first <= a.last; ++j) {
+      for (size_t j = i + 1; j < by_first.size() && files[by_first[j]].range.first <= a.range.last;
+           ++j) {
         const Bounded& b = files[by_first[j]];
-        if (!KeysMeet(a, b, keys_)) continue;
+        if (!SeriesMeet(a.range, b.range, columns_)) continue;
         rivals[by_first[i]].push_back(&b);
         rivals[by_first[j]].push_back(&a);
       }
@@ -216,9 +193,9 @@ class Marker {
   std::string NarrowKey() const {
     std::string text;
     for (const ColumnTest& test : narrow_.all_of) {
-      const auto field = std::find_if(keys_.begin(), keys_.end(), [&](const iceberg::Field* key) {
-        return key->id == test.field_id;
-      });
+      const auto field =
+          std::find_if(columns_.keys.begin(), columns_.keys.end(),
+                       [&](const iceberg::Field* key) { return key->id == test.field_id; });
       text += "|" + std::to_string(test.field_id) + " " + std::to_string(static_cast<int>(test.op));
       for (const iceberg::Value& value : test.values) {
         const std::string one = iceberg::ToText((*field)->type, value);
@@ -295,7 +272,7 @@ class Marker {
     SeriesIds ids;
     std::vector<Winners> winners;
     SeriesRowsRequest wanted{
-        .first = file.first, .last = file.last, .narrow = &narrow, .add = true};
+        .first = file.range.first, .last = file.range.last, .narrow = &narrow, .add = true};
     int64_t first = kMax, last = kMin;
     for (const Unknown& one : unknown) {
       TL_ASSIGN_OR_RAISE(
@@ -333,8 +310,7 @@ class Marker {
   const iceberg::TableMetadata& metadata_;
   const DedupKey& key_;
   const Predicate narrow_;
-  const iceberg::Field* time_ = nullptr;
-  std::vector<const iceberg::Field*> keys_;
+  KeyColumns columns_;
   std::unordered_set<int64_t> ours_;  // snapshots that this library wrote
 };
 

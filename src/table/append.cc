@@ -6,20 +6,14 @@
 #include <fmt/format.h>
 
 #include "base/uuid.h"
-#include "iceberg/invariants.h"
 #include "table/batch_ids.h"
 #include "table/changes.h"
 #include "table/manifests.h"
 #include "table/merge_manifests.h"
 #include "table/next_metadata.h"
-#include "table/settings.h"
-#include "table/versions.h"
 
 namespace timelake::table {
 namespace {
-
-// An append whose data files are this old may meet an orphan clean-up that takes them for garbage.
-constexpr int64_t kMaxDataAgeUs = int64_t{36} * 3600 * 1'000'000;  // half of orphan-age (3 d)
 
 class AppendBuilder {
  public:
@@ -120,63 +114,22 @@ Result<BuildResult> AppendBuilder::Build(const Version& base, const std::set<int
                      hit->rows};
     }
   }
-  if (env_.clock->BootMicros() - request_.started_boot_us >= kMaxDataAgeUs) {
-    return Conflict(
-        "table {}: the data files were written too long ago to be committed safely; "
-        "append the rows again",
-        handle_.name());
-  }
-  Attempt attempt;
+  TL_RETURN_NOT_OK(CheckDataAge(handle_, request_.started_boot_us));
   if (!stored_) TL_RETURN_NOT_OK(WriteAddedManifest(metadata));
+  SnapshotAttempt begun = BeginSnapshot(handle_, base);
+  Attempt& attempt = begun.attempt;
   if (created.empty()) {  // no attempt has been sent yet, so none has synced them
     attempt.sync_too = request_.data_keys;
     attempt.sync_too.push_back(manifest_key_);
   }
-  attempt.metadata = base.number == 0 ? metadata : Following(handle_, base);
-  attempt.metadata.properties.erase(kCommitId);  // the snapshot's id tells this version
-  const iceberg::Snapshot* parent = iceberg::CurrentSnapshot(metadata);
-  iceberg::Snapshot snapshot;
-  do {
-    snapshot.snapshot_id = NewSnapshotId(*env_.random);
-  } while (iceberg::SnapshotById(metadata, snapshot.snapshot_id) != nullptr);
-  if (parent) snapshot.parent_snapshot_id = parent->snapshot_id;
-  snapshot.sequence_number = metadata.last_sequence_number + 1;
-  snapshot.timestamp_ms = attempt.metadata.last_updated_ms;
-  snapshot.schema_id = metadata.current_schema_id;
-  snapshot.summary = Summarize(parent, Changes());
+  iceberg::Snapshot& snapshot = begun.snapshot;
+  snapshot.summary = Summarize(iceberg::CurrentSnapshot(metadata), Changes());
   for (const auto& [key, value] : request_.summary) snapshot.summary.emplace(key, value);
   if (!request_.batch_id.empty()) snapshot.summary[kBatchId] = request_.batch_id;
-
   TL_ASSIGN_OR_RAISE(ManifestRows rows, NewRows(base, snapshot, &attempt));
-  const std::string list_key =
-      fmt::format("{}/metadata/snap-{}-{}.avro", handle_.folder(), snapshot.snapshot_id,
-                  FormatUuid(NewUuidV4(*env_.random)));
-  snapshot.manifest_list = store::UriOf(*env_.store, list_key);
-  TL_RETURN_NOT_OK(iceberg::CheckManifestList(snapshot, rows));
-  TL_ASSIGN_OR_RAISE(
-      auto list,
-      iceberg::WriteManifestList(
-          {snapshot.snapshot_id, snapshot.parent_snapshot_id, snapshot.sequence_number}, rows));
-  attempt.objects.push_back({list_key, std::move(list)});
-
-  std::function<void()> remember_index;
-  if (request_.index) {
-    TL_ASSIGN_OR_RAISE(auto index, request_.index(base, snapshot.snapshot_id));
-    if (index) {
-      for (auto& [key, value] : index->summary) snapshot.summary[key] = std::move(value);
-      if (index->put) attempt.objects.push_back(std::move(*index->put));
-      remember_index = std::move(index->on_success);
-    }
-  }
-  if (IsShared(metadata)) attempt.metadata.properties[kShared] = "true";
-  attempt.snapshot_id = snapshot.snapshot_id;
-  attempt.on_success = [env = env_, uri = snapshot.manifest_list, rows = std::move(rows),
-                        remember_index] {
-    RememberRows(env, uri, rows);
-    if (remember_index) remember_index();
-  };
-  AddSnapshot(&attempt.metadata, std::move(snapshot));
-  return attempt;
+  TL_ASSIGN_OR_RAISE(Attempt finished, FinishSnapshot(handle_, base, std::move(begun),
+                                                      std::move(rows), request_.index));
+  return finished;
 }
 
 }  // namespace

@@ -1,30 +1,17 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "iceberg/manifest.h"
 #include "table/commit.h"
 #include "table/contract.h"
+#include "table/snapshot_attempt.h"
 
 namespace timelake::table {
-
-// The last-value index of a snapshot about to be committed.
-struct IndexObject {
-  std::map<std::string, std::string> summary;  // keys that name it
-  std::optional<store::PutRequest> put;        // absent: the parent's index is carried on unchanged
-  std::function<void()> on_success;            // remember the decoded index; may be empty
-};
-
-// Builds the index of `base`'s head plus what this call adds; nullopt: there is none. Injected,
-// because the index lives in a layer above.
-using IndexFn =
-    std::function<Result<std::optional<IndexObject>>(const Version& base, int64_t snapshot_id)>;
 
 struct AppendRequest {
   std::vector<iceberg::DataFile> files;  // already stored, all of `spec_id`

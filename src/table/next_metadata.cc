@@ -82,15 +82,18 @@ std::map<std::string, std::string> Summarize(const iceberg::Snapshot* parent,
   put("added-files-size", change.added_bytes);
   put("deleted-data-files", change.deleted_files);
   put("deleted-records", change.deleted_records);
+  put("removed-delete-files", change.removed_delete_files);
+  put("removed-position-deletes", change.removed_position_deletes);
+  put("removed-equality-deletes", change.removed_equality_deletes);
   put("removed-files-size", change.removed_bytes);
   put("changed-partition-count", change.changed_partitions);
   const Total totals[] = {
       {"total-data-files", change.added_files - change.deleted_files},
       {"total-records", change.added_records - change.deleted_records},
       {"total-files-size", change.added_bytes - change.removed_bytes},
-      {"total-delete-files", 0},
-      {"total-position-deletes", 0},
-      {"total-equality-deletes", 0},
+      {"total-delete-files", -change.removed_delete_files},
+      {"total-position-deletes", -change.removed_position_deletes},
+      {"total-equality-deletes", -change.removed_equality_deletes},
   };
   for (const Total& total : totals) {
     auto before = ParentTotal(parent, total.key);

@@ -29,7 +29,9 @@ void StampCommit(const Env& env, iceberg::TableMetadata* metadata);
 struct Change {
   std::string operation;
   int64_t added_files = 0, added_records = 0, added_bytes = 0;
-  int64_t deleted_files = 0, deleted_records = 0, removed_bytes = 0;
+  int64_t deleted_files = 0, deleted_records = 0;
+  int64_t removed_delete_files = 0, removed_position_deletes = 0, removed_equality_deletes = 0;
+  int64_t removed_bytes = 0;  // of data and delete files
   int64_t changed_partitions = 0;
 };
 

@@ -65,13 +65,6 @@ struct BoundedAppend::Lane {
   std::vector<SpilledRun> runs;              // in the order of arrival, after those rows
 };
 
-bool BoundedAppend::ByValue::operator()(const std::vector<iceberg::Value>& a,
-                                        const std::vector<iceberg::Value>& b) const {
-  return std::lexicographical_compare(
-      a.begin(), a.end(), b.begin(), b.end(),
-      [](const auto& x, const auto& y) { return iceberg::Compare(x, y) < 0; });
-}
-
 BoundedAppend::BoundedAppend(const table::Env* env, const Target* target,
                              const WriteOptions* options, int threads,
                              std::vector<StoredFile>* files)

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "iceberg/partition_less.h"
 #include "write/held_rows.h"
 #include "write/newest.h"
 #include "write/partition_files.h"
@@ -46,10 +47,6 @@ class BoundedAppend {
  private:
   struct Lane;
   enum class Way { kSpill, kStraight, kKeepOpen };
-  struct ByValue {
-    bool operator()(const std::vector<iceberg::Value>& a,
-                    const std::vector<iceberg::Value>& b) const;
-  };
 
   using Readers = std::vector<std::shared_ptr<arrow::RecordBatchReader>>;
 
@@ -83,7 +80,7 @@ class BoundedAppend {
   FilePlan plan_;
   bool prepared_ = false;
   std::unique_ptr<SpillFile> spill_;  // of the first run on
-  std::map<std::vector<iceberg::Value>, std::unique_ptr<Lane>, ByValue> lanes_;
+  std::map<std::vector<iceberg::Value>, std::unique_ptr<Lane>, iceberg::PartitionLess> lanes_;
   Lane* open_lane_ = nullptr;  // the one whose file goes on with the next part
   NewestRows newest_;
   int64_t duplicates_ = 0;

@@ -171,6 +171,11 @@ std::vector<OrderColumn> OrderColumns(const Target& target) {
   return order;
 }
 
+bool FollowsOrder(const Target& target) {
+  return target.contract.is_time_series() ? IsContractOrder(target)
+                                          : !DeclaredOrder(target).empty();
+}
+
 std::vector<uint32_t> CountingSort(std::vector<uint32_t> order, const Ranks& ranks,
                                    std::vector<uint32_t>* ends) {
   std::vector<uint32_t> next(ranks.count + size_t{1}, 0);

@@ -32,6 +32,9 @@ struct Arrangement {
 // table its declared order. Empty: they stay as they come.
 std::vector<OrderColumn> OrderColumns(const Target& target);
 
+// Whether ArrangeRows leaves rows in the table's declared order; without one it does not.
+bool FollowsOrder(const Target& target);
+
 // A stable sort by ranks: rows are counted into series and partitions, and sorted by time only
 // where a series is not in the order of time already.
 Result<Arrangement> ArrangeRows(const Target& target, const Rows& rows);

@@ -48,7 +48,7 @@ def test_the_example_of_its_docstring(timelake, tmp_path, monkeypatch):
     assert table.append(batch)["rows"] == 2
     assert lake.sql("SELECT avg(temp) AS temp FROM iot.readings").to_pylist() == [{"temp": 20.75}]
     assert lake.latest("iot.readings").num_rows == 2
-    assert table.maintain()["files_rewritten"] == 0
+    assert table.maintain()["files_rewritten"] == 0  # one file is nothing to merge
 
 
 def test_exceptions_that_its_users_catch(timelake, tmp_path):
@@ -137,4 +137,4 @@ def test_same_report_keys(timelake, peer, table):
     info, report, maintained = table.info(), table.append([]), table.maintain()
     assert set(peer["keys"]["TableInfo"]) <= set(info)
     assert set(peer["keys"]["AppendResult"]) <= set(report)
-    assert set(peer["keys"]["MaintainReport"]) == set(maintained)
+    assert set(peer["keys"]["MaintainReport"]) <= set(maintained)

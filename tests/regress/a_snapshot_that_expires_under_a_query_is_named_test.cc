@@ -95,7 +95,9 @@ TEST_F(ASnapshotThatExpires, BeforeAQueryIsNamed) {
   const std::string first = std::to_string(snapshots.front().snapshot_id);
   const std::string at = "SELECT count(*) FROM t AT (VERSION => " + first + ")";
   EXPECT_EQ(Must(Query(at))->column(0)->GetScalar(0).ValueOrDie()->ToString(), "1");
-  Must(Maintain(*table_));
+  MaintainOptions expire;
+  expire.compact = false;
+  Must(Maintain(*table_, expire));
   const Status status = Query(at).status();
   EXPECT_EQ(KindOf(status), ErrorKind::kNotFound);
   EXPECT_THAT(

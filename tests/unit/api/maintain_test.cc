@@ -31,12 +31,42 @@ TEST(Maintain, ExpiresSnapshotsAndDeletesWhatOnlyTheyNeeded) {
     Must(table.Append(Batch({{kJanuary + i * 1'000'000, "a", static_cast<double>(i)}})));
   }
   ASSERT_EQ(Must(table.Snapshots()).size(), 4u);
-  const MaintainReport report = Must(Maintain(table));
+  MaintainOptions options;
+  options.compact = false;
+  const MaintainReport report = Must(Maintain(table, options));
   EXPECT_EQ(report.snapshots_expired, 3);
   EXPECT_EQ(Must(table.Snapshots()).size(), 1u);
   EXPECT_EQ(Must(table.Info()).rows, 4);
   // Nothing is left to expire, and a second run finds no newer version.
-  EXPECT_EQ(Must(Maintain(table)).snapshots_expired, 0);
+  EXPECT_EQ(Must(Maintain(table, options)).snapshots_expired, 0);
+}
+
+TEST(Maintain, CompactsAndExpiresInOneRun) {
+  auto lake = Must(Lake::Open("memory://maintain_all"));
+  Table table = NewTable(lake);
+  for (int64_t i = 0; i < 4; ++i) {
+    Must(table.Append(Batch({{kJanuary + i * 1'000'000, "a", static_cast<double>(i)}})));
+  }
+  const MaintainReport report = Must(Maintain(table));
+  EXPECT_EQ(report.files_rewritten, 4);
+  EXPECT_EQ(report.files_written, 1);
+  EXPECT_EQ(report.snapshots_expired, 4);
+  EXPECT_EQ(Must(table.Snapshots()).size(), 1u);
+  EXPECT_EQ(Must(table.Info()).rows, 4);
+}
+
+TEST(Maintain, RefusesLimitsBelowZero) {
+  auto lake = Must(Lake::Open("memory://maintain_limits"));
+  Table table = NewTable(lake);
+  MaintainOptions options;
+  options.max_bytes = -1;
+  EXPECT_EQ(KindOf(Maintain(table, options).status()), ErrorKind::kInvalidArgument);
+  options = {};
+  options.max_seconds = -0.5;
+  EXPECT_EQ(KindOf(Maintain(table, options).status()), ErrorKind::kInvalidArgument);
+  options = {};
+  options.settings = {{"no-such-setting", "1"}};
+  EXPECT_EQ(KindOf(Maintain(table, options).status()), ErrorKind::kInvalidArgument);
 }
 
 TEST(Maintain, DoesOnlyWhatItIsAskedFor) {
@@ -45,6 +75,7 @@ TEST(Maintain, DoesOnlyWhatItIsAskedFor) {
   Must(table.Append(Batch({{kJanuary, "a", 1.0}})));
   Must(table.Append(Batch({{kJanuary, "b", 2.0}})));
   MaintainOptions options;
+  options.compact = false;
   options.expire = false;
   const int64_t version = table.version();
   EXPECT_EQ(Must(Maintain(table, options)).snapshots_expired, 0);

@@ -1,0 +1,178 @@
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include "arguments.h"
+#include "commands.h"
+#include "console.h"
+#include "human.h"
+#include "interrupt.h"
+#include "output_stream.h"
+#include "report.h"
+#include "text_table.h"
+#include "timelake/maintain.h"
+
+namespace timelake::cli {
+namespace {
+
+struct Arguments {
+  std::vector<std::string> tables;
+  std::vector<std::string> settings;
+  bool no_compact = false;
+  bool no_expire = false;
+  bool json = false;
+  MaintainOptions options;
+};
+
+Json ToJson(const std::string& table, const MaintainReport& report) {
+  Json planned = Json::array();
+  for (const MaintainStep& step : report.planned) {
+    planned.push_back({{"partition", step.partition},
+                       {"reason", step.reason},
+                       {"files", step.files},
+                       {"bytes", step.bytes},
+                       {"rows", step.rows}});
+  }
+  return {{"table", table},
+          {"planned", std::move(planned)},
+          {"partitions_compacted", report.partitions_compacted},
+          {"files_rewritten", report.files_rewritten},
+          {"files_written", report.files_written},
+          {"rows_rewritten", report.rows_rewritten},
+          {"bytes_rewritten", report.bytes_rewritten},
+          {"bytes_written", report.bytes_written},
+          {"duplicates_removed", report.duplicates_removed},
+          {"rows_deleted", report.rows_deleted},
+          {"delete_files_removed", report.delete_files_removed},
+          {"merges_abandoned", report.merges_abandoned},
+          {"merges_left", report.merges_left},
+          {"bytes_left", report.bytes_left},
+          {"snapshots_expired", report.snapshots_expired},
+          {"versions_freed", report.versions_freed},
+          {"objects_deleted", report.objects_deleted},
+          {"seconds", report.seconds}};
+}
+
+// What would be merged, group by group.
+std::string PlanText(const std::string& table, const MaintainReport& report) {
+  if (report.planned.empty()) return table + ": nothing to merge\n";
+  std::vector<std::vector<std::string>> rows;
+  int64_t files = 0, bytes = 0;
+  for (const MaintainStep& step : report.planned) {
+    rows.push_back({step.partition.empty() ? "-" : step.partition, Count(step.files),
+                    Bytes(step.bytes), Count(step.rows), step.reason});
+    files += step.files;
+    bytes += step.bytes;
+  }
+  return fmt::format("{}: would merge {}, {}\n", table, Counted(files, "file"), Bytes(bytes)) +
+         RenderTable({{"partition"}, {"files", true}, {"size", true}, {"rows", true}, {"reason"}},
+                     rows);
+}
+
+std::string DoneText(const std::string& table, const MaintainReport& report) {
+  std::string text = table + ":";
+  if (report.files_rewritten > 0) {
+    text += fmt::format(" {} of {} merged into {},", Counted(report.files_rewritten, "file"),
+                        Counted(report.partitions_compacted, "partition"), report.files_written);
+  }
+  if (report.duplicates_removed > 0) {
+    text += fmt::format(" {} replaced,", Counted(report.duplicates_removed, "row"));
+  }
+  if (report.delete_files_removed > 0) {
+    text += fmt::format(" {} and {} applied,", Counted(report.delete_files_removed, "delete file"),
+                        Counted(report.rows_deleted, "deleted row"));
+  }
+  if (report.snapshots_expired > 0) {
+    text += fmt::format(" {} expired,", Counted(report.snapshots_expired, "snapshot"));
+  }
+  if (report.objects_deleted > 0) {
+    text += fmt::format(" {} deleted,", Counted(report.objects_deleted, "object"));
+  }
+  if (text.ends_with(':')) text += " nothing to do,";
+  text += " " + Seconds(report.seconds) + "\n";
+  if (report.merges_left > 0) {
+    text += fmt::format("{}: {} left for the next run ({})\n", table,
+                        Counted(report.merges_left, "merge"), Bytes(report.bytes_left));
+  }
+  if (report.merges_abandoned > 0) {
+    text += fmt::format("{}: {} given up, as another writer changed the files; run it again\n",
+                        table, Counted(report.merges_abandoned, "merge"));
+  }
+  return text;
+}
+
+// A table that fails is reported, the others are done, and the command fails in the end.
+Status Run(Context* context, const Arguments& arguments) {
+  MaintainOptions options = arguments.options;
+  options.compact = !arguments.no_compact;
+  options.expire = !arguments.no_expire;
+  options.cancelled = [] { return Stopping(); };
+  ARROW_ASSIGN_OR_RAISE(options.settings, ParsePairs(arguments.settings, "--set"));
+  ARROW_ASSIGN_OR_RAISE(Lake lake, context->OpenLake());
+  std::vector<std::string> names = arguments.tables;
+  if (names.empty()) {
+    ARROW_ASSIGN_OR_RAISE(names, lake.ListTables());
+  }
+  Json list = Json::array();
+  Status first_error;
+  for (const std::string& name : names) {
+    auto report = [&]() -> Result<MaintainReport> {
+      ARROW_ASSIGN_OR_RAISE(Table table, lake.OpenTable(name));
+      return Maintain(table, options);
+    }();
+    if (!report.ok()) {
+      if (!first_error.ok()) Say("error", first_error.message());
+      first_error = report.status();
+      if (Stopping()) break;
+      continue;
+    }
+    list.push_back(ToJson(name, *report));
+    if (arguments.json) continue;
+    ARROW_RETURN_NOT_OK(
+        PrintOut(options.dry_run ? PlanText(name, *report) : DoneText(name, *report)));
+  }
+  if (arguments.json) ARROW_RETURN_NOT_OK(PrintJson(list));
+  return first_error;
+}
+
+}  // namespace
+
+void AddMaintain(CLI::App* app, Context* context) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* command = app->add_subcommand(
+      "maintain", "Merge small files, expire old snapshots and delete what nothing needs");
+  command->add_option("TABLES", arguments->tables, "Tables (default: all)")->type_name("");
+  command->add_flag("--dry-run", arguments->options.dry_run,
+                    "Only show what would be merged, and why");
+  command->add_flag("--no-compact", arguments->no_compact, "Merge no files");
+  command->add_flag("--no-expire", arguments->no_expire, "Expire no snapshots and delete nothing");
+  command->add_flag("--full", arguments->options.full,
+                    "Merge every partition as a whole, also where nothing asks for it");
+  RequireAtLeast(0, command
+                        ->add_option("--max-bytes", arguments->options.max_bytes,
+                                     "Of data files that are read; the next run goes on "
+                                     "(default: 0, no limit)")
+                        ->type_name("BYTES"));
+  command
+      ->add_option("--max-seconds", arguments->options.max_seconds,
+                   "No merge begins later; what is done is committed (default: 0, no limit)")
+      ->type_name("SECONDS")
+      ->check(CLI::NonNegativeNumber);
+  AddRepeated(command, "--set", &arguments->settings,
+              "A setting for this run only; may be given several times")
+      ->type_name("NAME=VALUE");
+  AddJsonFlag(command, &arguments->json);
+  SetExamples(command,
+              "  timelake maintain\n"
+              "  timelake maintain cpu --dry-run\n"
+              "  timelake maintain cpu mem --max-seconds 600 --json\n");
+  command->callback([context, arguments] {
+    context->action = [context, arguments] { return Run(context, *arguments); };
+  });
+}
+
+}  // namespace timelake::cli

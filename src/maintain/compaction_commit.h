@@ -1,0 +1,74 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "maintain/live_files.h"
+#include "maintain/merge_files.h"
+#include "table/rewrite.h"
+
+namespace timelake::maintain {
+
+// A group that was merged and waits to be committed.
+struct PendingGroup {
+  std::string partition;
+  std::vector<scan::ScanFile> inputs;  // with the delete files that were applied
+  int64_t bytes = 0;                   // of them
+  int64_t max_sequence = 0;            // of them; the outputs carry it
+  int64_t started_boot_us = 0;
+  MergedFiles merged;
+};
+
+// Which of the groups may replace their inputs in a version: pure. By their places.
+std::vector<size_t> StillValid(const std::vector<PendingGroup>& groups, const LiveFiles& live,
+                               bool dedup);
+
+// Live delete files that apply to nothing but inputs of these groups, to which they were applied.
+std::set<std::string> SpentDeletes(const std::vector<PendingGroup>& groups,
+                                   const std::vector<size_t>& valid, const LiveFiles& live);
+
+// Commits groups. Those of which no version will ever be told are deleted by its destructor.
+class CompactionCommit {
+ public:
+  CompactionCommit(table::Handle& handle, const write::Target& target,
+                   const table::CommitOptions& options)
+      : handle_(handle), target_(target), options_(options) {}
+  ~CompactionCommit() { DeleteOutputs(pending_); }
+  CompactionCommit(const CompactionCommit&) = delete;
+  CompactionCommit& operator=(const CompactionCommit&) = delete;
+
+  void Add(PendingGroup group) { pending_.push_back(std::move(group)); }
+
+  struct Outcome {
+    bool committed = false;
+    std::vector<PendingGroup> groups;  // that are in the table now
+    int64_t abandoned = 0;
+    int64_t delete_files = 0;  // that went
+  };
+  // All that was added since the last call, and delete files that are spent. kCommitUnknown:
+  // nothing was deleted.
+  Result<Outcome> Run();
+
+ private:
+  // What one attempt commits.
+  struct Choice {
+    std::vector<size_t> groups;
+    int64_t delete_files = 0;
+  };
+  Result<std::optional<table::Rewrite>> Plan(const table::Version& base, int64_t snapshot_id);
+  Status CheckNotThere(const LiveFiles& live) const;
+  table::IndexFn CarryIndex(const std::vector<size_t>& valid) const;
+  void DeleteOutputs(const std::vector<PendingGroup>& groups) const;
+
+  table::Handle& handle_;
+  const write::Target& target_;
+  const table::CommitOptions options_;
+  std::vector<PendingGroup> pending_;
+  std::map<int64_t, Choice> choices_;  // by snapshot id
+};
+
+}  // namespace timelake::maintain

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "maintain/live_file.h"
+
+namespace timelake::maintain {
+
+// Which data files compaction merges: pure, from what the manifests say.
+
+// Why files are merged, the first that applies.
+enum class CompactionReason {
+  kUnsorted,  // some are not in the table's order
+  kSmall,     // two or more small ones
+  kOverlap,   // several writes may hold the same series and times (dedup)
+  kDeletes,   // delete files apply to some, and can go when these are merged
+  kAsked,     // the whole partition was asked for
+};
+std::string_view ReasonText(CompactionReason reason);
+
+struct CompactionRules {
+  bool dedup = false;
+  bool has_order = false;  // the writer can follow the table's order; else no file counts as sorted
+  int64_t target_bytes = 0;
+  bool full = false;      // every partition, as a whole
+  int64_t max_bytes = 0;  // of all inputs; 0: no limit
+};
+
+// Files that are merged into new ones, all of one partition and spec. With dedup on they may be:
+// see MayMerge.
+struct CompactionGroup {
+  std::vector<size_t> files;  // in the order of writes
+  CompactionReason reason = CompactionReason::kSmall;
+  int64_t bytes = 0;
+  int64_t rows = 0;  // before duplicates and deletes go
+  int64_t max_sequence = 0;
+};
+
+struct CompactionPlan {
+  std::vector<CompactionGroup> groups;  // by partition spec and partition
+  int64_t bytes = 0;
+  // What `max_bytes` left for the next run.
+  int64_t left_groups = 0;
+  int64_t left_bytes = 0;
+};
+
+// By docs/maintenance.md, "Compaction". Idempotent: of a table whose last run carried out all of a
+// plan the next plan is empty, unless `full`.
+CompactionPlan PlanCompaction(const std::vector<LiveFile>& files, const CompactionRules& rules,
+                              const MeetFn& meet);
+
+// The merge condition (docs/commit-protocol.md, "Order of writes"): with dedup on no other live
+// file, of any spec, that may hold rows of the same series and times has a sequence number within
+// those of `chosen`, ends included.
+bool MayMerge(const std::vector<LiveFile>& files, const std::vector<size_t>& chosen, bool dedup,
+              const MeetFn& meet);
+
+}  // namespace timelake::maintain

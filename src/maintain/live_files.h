@@ -1,0 +1,49 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "iceberg/metadata.h"
+#include "maintain/live_file.h"
+#include "scan/delete_index.h"
+#include "table/env.h"
+#include "write/write.h"
+
+namespace timelake::maintain {
+
+// What one version of a table says of its files: the input of plans, and of the look at a newer
+// version before an outcome is committed. Not copied: parts point at each other.
+class LiveFiles {
+ public:
+  // `target`: the table as maintenance writes it.
+  static Result<std::unique_ptr<LiveFiles>> Read(
+      const table::Env& env, std::shared_ptr<const iceberg::TableMetadata> metadata,
+      const write::Target& target);
+
+  const iceberg::TableMetadata& metadata() const { return *metadata_; }
+  const std::vector<LiveFile>& files() const { return files_; }
+  const MeetFn& meet() const { return meet_; }
+
+  // Live delete files, by path.
+  const std::vector<std::string>& delete_paths() const { return delete_paths_; }
+  // Which of them apply to a file.
+  const scan::DeleteIndex& deletes() const { return deletes_; }
+
+ private:
+  LiveFiles(const table::Env& env, std::shared_ptr<const iceberg::TableMetadata> metadata)
+      : metadata_(std::move(metadata)), deletes_(env.store) {}
+
+  Status ReadDeletes(const table::Env& env);
+  LiveFile Describe(const scan::ScanFile& file, const write::Target& target) const;
+
+  std::shared_ptr<const iceberg::TableMetadata> metadata_;
+  scan::Plan plan_;
+  scan::KeyColumns columns_;
+  MeetFn meet_;
+  std::vector<LiveFile> files_;
+  std::vector<std::string> delete_paths_;
+  scan::DeleteIndex deletes_;
+};
+
+}  // namespace timelake::maintain

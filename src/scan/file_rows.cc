@@ -1,0 +1,77 @@
+#include "scan/file_rows.h"
+
+#include <deque>
+#include <limits>
+#include <utility>
+
+#include "iceberg/arrow_schema.h"
+#include "scan/file_work.h"
+
+namespace timelake::scan {
+namespace {
+
+// As if for so many threads: morsels are then as small as they get.
+constexpr int kManyThreads = 1 << 16;
+
+class FileRows : public arrow::RecordBatchReader {
+ public:
+  FileRows(const table::Env* env, const iceberg::TableMetadata* metadata, ScanFile file,
+           FileRowsRequest request)
+      : env_(env), metadata_(metadata), file_(std::move(file)) {
+    request_.schema = std::move(request.schema);
+    for (const auto& field : request_.schema.fields) request_.field_ids.push_back(field.id);
+    request_.keep_dictionaries = true;
+    // A morsel is decoded as a whole: slices of it would only hold on to it.
+    request_.batch_rows = std::numeric_limits<int64_t>::max();
+    if (request.fine) request_.threads = kManyThreads;
+  }
+
+  std::shared_ptr<arrow::Schema> schema() const override {
+    return iceberg::ToArrow(request_.schema);
+  }
+
+  Status ReadNext(std::shared_ptr<arrow::RecordBatch>* batch) override {
+    if (!counters_) TL_RETURN_NOT_OK(Open());
+    while (true) {
+      batch->reset();
+      if (morsel_) TL_RETURN_NOT_OK(morsel_->ReadNext(batch));
+      if (*batch != nullptr) return Status::OK();
+      morsel_.reset();
+      if (morsels_.empty()) return Status::OK();
+      TL_ASSIGN_OR_RAISE(
+          morsel_, ReadMorsel(*env_, std::move(morsels_.front()), request_, counters_, nullptr));
+      morsels_.pop_front();
+    }
+  }
+
+ private:
+  Status Open() {
+    counters_ = std::make_shared<Counters>();
+    TL_ASSIGN_OR_RAISE(const auto work, OpenFile(*env_, *metadata_, file_, 0, request_));
+    TL_ASSIGN_OR_RAISE(auto morsels, Split(work, request_, counters_.get()));
+    if (counters_->rows_read != file_.data->record_count) {
+      return Corrupt("{}: has {} rows, but its manifest says {}", file_.data->file_path,
+                     counters_->rows_read.load(), file_.data->record_count);
+    }
+    for (Morsel& morsel : morsels) morsels_.push_back(std::move(morsel));
+    return Status::OK();
+  }
+
+  const table::Env* env_;
+  const iceberg::TableMetadata* metadata_;
+  const ScanFile file_;
+  ScanRequest request_;
+  std::shared_ptr<Counters> counters_;
+  std::deque<Morsel> morsels_;
+  std::shared_ptr<arrow::RecordBatchReader> morsel_;
+};
+
+}  // namespace
+
+std::shared_ptr<arrow::RecordBatchReader> ReadFileRows(const table::Env* env,
+                                                       const iceberg::TableMetadata* metadata,
+                                                       ScanFile file, FileRowsRequest request) {
+  return std::make_shared<FileRows>(env, metadata, std::move(file), std::move(request));
+}
+
+}  // namespace timelake::scan

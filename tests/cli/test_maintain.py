@@ -1,0 +1,113 @@
+"""maintain: merging of files, expiry, what is said of both."""
+
+import pytest
+
+HEADER = "time,device,v,n\n"
+
+
+def fill(tl, name="t", appends=4, device="a"):
+    """One file an append, of two days; the last write of each time counts."""
+    if name not in tl("ls").out.replace("default.", "").split():
+        tl.make_table(name, rows=None)
+    for i in range(appends):
+        day = 1 + i % 2
+        rows = HEADER + f"2024-01-0{day}T00:00:00Z,{device},{i},1\n2024-01-0{day}T00:0{i}:00Z,{device},{i},1\n"
+        tl("append", name, tl.file(f"{name}-{i}.csv", rows))
+
+
+@pytest.fixture
+def filled(tl):
+    fill(tl)
+    return tl
+
+
+def test_small_files_are_merged(filled):
+    before = filled.rows("SELECT * FROM t ORDER BY ALL")
+    (report,) = filled("maintain", "t", "--json").json()
+    assert report["table"] == "t"
+    assert (report["partitions_compacted"], report["files_rewritten"], report["files_written"]) == (2, 4, 2)
+    assert report["rows_rewritten"] == len(before) and report["duplicates_removed"] > 0
+    assert {step["reason"] for step in report["planned"]} == {"small files"}
+    assert len(filled("files", "t", "--json").json()) == 2
+    assert filled.rows("SELECT * FROM t ORDER BY ALL") == before
+    assert filled("maintain", "t").out.startswith("t: nothing to do, ")
+
+
+def test_it_says_what_it_did(filled):
+    out = filled("maintain").out
+    assert out.startswith("default.t: 4 files of 2 partitions merged into 2, 2 rows replaced, "), out
+
+
+def test_a_dry_run_shows_the_plan_and_changes_nothing(filled):
+    version = filled("info", "t", "--json").json()["version"]
+    out = filled("maintain", "t", "--dry-run").out
+    assert out.startswith("t: would merge 4 files, ")
+    assert "time_day=2024-01-01" in out and "small files" in out
+    (report,) = filled("maintain", "t", "--dry-run", "--json").json()
+    assert [(s["partition"], s["files"], s["rows"]) for s in report["planned"]] == [
+        ("time_day=2024-01-01", 2, 3), ("time_day=2024-01-02", 2, 4)]
+    assert report["files_rewritten"] == 0
+    assert filled("info", "t", "--json").json()["version"] == version
+    filled("maintain", "t")
+    assert filled("maintain", "t", "--dry-run").out == "t: nothing to merge\n"
+
+
+def test_all_tables_and_some(filled):
+    fill(filled, "u")
+    fill(filled, "w")
+    assert [r["table"] for r in filled("maintain", "u", "w", "--dry-run", "--json").json()] == ["u", "w"]
+    reports = filled("maintain", "--json").json()
+    assert [r["table"] for r in reports] == ["default.t", "default.u", "default.w"]
+    assert [r["files_rewritten"] for r in reports] == [4, 4, 4]
+
+
+def test_tasks_can_be_left_out(filled):
+    (report,) = filled("maintain", "t", "--no-compact", "--json").json()
+    assert report["files_rewritten"] == 0 and report["planned"] == []
+    filled("alter", "t", "--set", "snapshot-retention=0s", "--set", "min-snapshots=1")
+    (report,) = filled("maintain", "t", "--no-expire", "--json").json()
+    assert report["files_rewritten"] == 4 and report["snapshots_expired"] == 0
+    (report,) = filled("maintain", "t", "--json").json()
+    assert report["snapshots_expired"] == 4
+
+
+def test_full_merges_what_nothing_asks_for(filled):
+    filled("maintain", "t")
+    (report,) = filled("maintain", "t", "--full", "--json").json()
+    assert [step["reason"] for step in report["planned"]] == ["asked for", "asked for"]
+    assert report["files_rewritten"] == 2
+
+
+def test_a_cap_leaves_the_rest_for_the_next_run(filled):
+    largest = max(f["bytes"] for f in filled("files", "t", "--json").json())
+    runs = []
+    for _ in range(3):
+        (report,) = filled("maintain", "t", "--max-bytes", 2 * largest, "--json").json()
+        assert report["bytes_rewritten"] <= 2 * largest
+        runs.append((report["files_rewritten"], report["merges_left"]))
+    assert runs == [(2, 1), (2, 0), (0, 0)]
+    fill(filled)
+    out = filled("maintain", "t", "--max-bytes", 1).out
+    assert "2 merges left for the next run" in out
+
+
+def test_settings_of_one_run(filled):
+    filled("maintain", "t", "--full", "--set", "write-memory-bytes=65536")
+    assert filled.rows("SELECT count(*) AS n FROM t") == [{"n": 5}]
+    filled.fails("maintain", "t", "--set", "no-such=1", says="unknown setting \"no-such\"")
+
+
+@pytest.mark.parametrize("arguments, says", [
+    (["--max-bytes", "-1"], "--max-bytes"),
+    (["--max-bytes", "many"], "many"),
+    (["--max-seconds", "-2"], "--max-seconds"),
+    (["--set", "novalue"], "--set"),
+])
+def test_a_wrong_command_line(filled, arguments, says):
+    filled.fails("maintain", "t", *arguments, code=2, says=says)
+
+
+def test_a_table_that_fails_costs_the_others_nothing(filled):
+    done = filled.fails("maintain", "missing", "t", "--json", says="missing")
+    assert [r["table"] for r in done.json()] == ["t"]
+    assert done.json()[0]["files_rewritten"] == 4

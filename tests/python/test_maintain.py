@@ -1,0 +1,80 @@
+"""Table.maintain: merging, dry runs, limits, settings; also from asyncio."""
+
+import asyncio
+
+import pytest
+
+
+def fill(table, appends=4):
+    for i in range(appends):
+        day = 3 + i % 2
+        table.append(
+            [
+                {"time": f"2026-01-0{day}T00:00:00Z", "device": "a", "v": float(i)},
+                {"time": f"2026-01-0{day}T00:0{i}:30Z", "device": None, "v": 10.0 * i},
+            ]
+        )
+
+
+def rows_of(lake):
+    return lake.sql("SELECT * FROM readings ORDER BY device NULLS FIRST, time").to_pylist()
+
+
+def test_small_files_are_merged(lake, empty):
+    fill(empty)
+    before, latest = rows_of(lake), lake.latest("readings").to_pylist()
+    report = empty.maintain()
+    assert report["partitions_compacted"] == 2
+    assert (report["files_rewritten"], report["files_written"]) == (4, 2)
+    assert report["rows_rewritten"] == len(before) == 6
+    assert report["duplicates_removed"] == 2
+    assert report["merges_abandoned"] == report["merges_left"] == 0
+    assert rows_of(lake) == before
+    assert lake.latest("readings").to_pylist() == latest
+    assert len(empty.files()) == 2
+    assert empty.maintain()["planned"] == []
+
+
+def test_a_dry_run_only_plans(empty):
+    fill(empty)
+    version = empty.version
+    report = empty.maintain(dry_run=True)
+    assert [(s["partition"], s["reason"], s["files"], s["rows"]) for s in report["planned"]] == [
+        ("time_day=2026-01-03", "small files", 2, 4),
+        ("time_day=2026-01-04", "small files", 2, 4),
+    ]
+    assert all(step["bytes"] > 0 for step in report["planned"])
+    assert report["files_rewritten"] == 0
+    empty.refresh()
+    assert empty.version == version
+
+
+def test_tasks_and_limits(empty):
+    fill(empty)
+    assert empty.maintain(compact=False)["planned"] == []
+    report = empty.maintain(max_bytes=1)
+    assert report["files_rewritten"] == 0
+    assert report["merges_left"] == 2
+    assert report["bytes_left"] == sum(file["bytes"] for file in empty.files())
+    assert empty.maintain(max_seconds=1e-9)["merges_left"] == 2
+    assert empty.maintain(settings={"write-memory-bytes": 65536})["files_rewritten"] == 4
+    report = empty.maintain(full=True)
+    assert [step["reason"] for step in report["planned"]] == ["asked for"] * 2
+
+
+def test_wrong_arguments_are_refused(timelake, empty):
+    with pytest.raises(timelake.InvalidArgumentError, match="max_bytes -1"):
+        empty.maintain(max_bytes=-1)
+    with pytest.raises(timelake.InvalidArgumentError, match="no-such"):
+        empty.maintain(settings={"no-such": 1})
+
+
+def test_from_asyncio(timelake, lake, empty):
+    fill(empty)
+
+    async def run():
+        async with timelake.AsyncLake(lake.location) as other:
+            table = await other.table("readings")
+            return await table.maintain(full=True, max_bytes=0)
+
+    assert asyncio.run(run())["files_rewritten"] == 4
