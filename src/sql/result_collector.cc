@@ -10,10 +10,14 @@
 
 #include "sql/error.h"
 #include "sql/result_batch.h"
+#include "sql/whole_rows.h"
 
 namespace timelake::sql {
 
 namespace {
+
+// Of a result that is there already; nothing is copied.
+constexpr int64_t kSliceRows = 65536;
 
 enum class Order {
   kNone,      // any thread at any time
@@ -42,10 +46,13 @@ struct Local : duckdb::LocalSinkState {
 
 class Collector : public duckdb::PhysicalResultCollector {
  public:
-  Collector(duckdb::PreparedStatementData& data, Order order, std::shared_ptr<ResultOutput> output)
+  // `whole`: the result, if it is there already.
+  Collector(duckdb::PreparedStatementData& data, Order order, std::shared_ptr<ResultOutput> output,
+            std::shared_ptr<arrow::RecordBatch> whole)
       : PhysicalResultCollector(*data.physical_plan, data),
         order_(order),
-        output_(std::move(output)) {}
+        output_(std::move(output)),
+        whole_(std::move(whole)) {}
 
   duckdb::SinkResultType Sink(duckdb::ExecutionContext&, duckdb::DataChunk& chunk,
                               duckdb::OperatorSinkInput& input) const override {
@@ -83,6 +90,9 @@ class Collector : public duckdb::PhysicalResultCollector {
 
   duckdb::SinkFinalizeType Finalize(duckdb::Pipeline&, duckdb::Event&, duckdb::ClientContext&,
                                     duckdb::OperatorSinkFinalizeInput&) const override {
+    for (int64_t row = 0; whole_ && row < whole_->num_rows(); row += kSliceRows) {
+      output_->queue.Push(0, whole_->Slice(row, kSliceRows), /*bytes=*/0, /*full=*/true);
+    }
     output_->queue.AdvanceToEnd();
     return duckdb::SinkFinalizeType::READY;
   }
@@ -118,6 +128,7 @@ class Collector : public duckdb::PhysicalResultCollector {
 
   const Order order_;
   const std::shared_ptr<ResultOutput> output_;
+  const std::shared_ptr<arrow::RecordBatch> whole_;
 };
 
 }  // namespace
@@ -128,7 +139,9 @@ duckdb::get_result_collector_t CollectInto(std::shared_ptr<ResultOutput> output)
              duckdb::PreparedStatementData& data) -> duckdb::unique_ptr<duckdb::PhysicalOperator> {
     output->format =
         ValueOrThrow(MakeResultFormat(context, data.types, data.names, output->dictionaries));
-    return duckdb::make_uniq<Collector>(data, OrderOf(context, data.physical_plan->Root()), output);
+    duckdb::PhysicalOperator& root = data.physical_plan->Root();
+    auto whole = TakeWholeRows(root, output->format->schema);
+    return duckdb::make_uniq<Collector>(data, OrderOf(context, root), output, std::move(whole));
   };
 }
 

@@ -97,9 +97,10 @@ std::shared_ptr<TableVersion> InPlace(const TableVersion& table,
   result->plan = nullptr;
   result->files = nullptr;
   result->rewrite = std::move(rewrite);
-  result->rows_in_place = rows->num_rows();
-  result->open = [rows](const TableVersion& version,
-                        scan::ScanRequest request) -> Result<std::shared_ptr<scan::Scanner>> {
+  result->rows = rows;
+  result->open = [rows = std::move(rows)](
+                     const TableVersion& version,
+                     scan::ScanRequest request) -> Result<std::shared_ptr<scan::Scanner>> {
     request.schema = *version.schema;
     return scan::ScanBatch(rows, std::move(request));
   };
@@ -111,6 +112,11 @@ std::shared_ptr<TableVersion> InPlace(const TableVersion& table,
 std::shared_ptr<const TableVersion> LatestVersion(const TableVersion& table,
                                                   std::shared_ptr<arrow::RecordBatch> rows) {
   return InPlace(table, std::move(rows), "newest rows from the last-value index");
+}
+
+std::shared_ptr<const TableVersion> WithRows(const TableVersion& table,
+                                             std::shared_ptr<arrow::RecordBatch> rows) {
+  return InPlace(table, std::move(rows), table.rewrite);
 }
 
 std::shared_ptr<const TableVersion> AnsweredVersion(const TableVersion& table,
@@ -131,7 +137,7 @@ std::shared_ptr<const TableVersion> WithoutFiles(const TableVersion& table,
 }
 
 int64_t DeclaredRows(const TableVersion& table) {
-  if (table.rows_in_place) return *table.rows_in_place;
+  if (table.rows) return table.rows->num_rows();
   if (!table.snapshot) return 0;
   const auto found = table.snapshot->summary.find("total-records");
   if (found == table.snapshot->summary.end()) return 0;

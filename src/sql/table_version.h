@@ -48,9 +48,9 @@ struct TableVersion {
   // Unset: rows in memory stand in for the table.
   std::function<Result<scan::Plan>(const TableVersion&, const scan::Predicate&, bool mark)> plan;
   std::function<Result<scan::FileList>(const TableVersion&, const scan::Predicate&)> files;
-  bool aggregates_from_metadata = true;  // setting
-  std::string rewrite;                   // what stands in for the scan, for EXPLAIN
-  std::optional<int64_t> rows_in_place;  // of what stands in
+  bool aggregates_from_metadata = true;      // setting
+  std::string rewrite;                       // what stands in for the scan, for EXPLAIN
+  std::shared_ptr<arrow::RecordBatch> rows;  // what stands in, or null
   // Paths of files that a scan leaves out, as what is asked of them is known from metadata; how
   // many they are, for EXPLAIN.
   std::shared_ptr<const std::set<std::string>> answered;
@@ -70,6 +70,10 @@ Result<std::shared_ptr<const TableVersion>> WithSettings(const TableVersion& tab
 // The table with these rows for all of its own.
 std::shared_ptr<const TableVersion> LatestVersion(const TableVersion& table,
                                                   std::shared_ptr<arrow::RecordBatch> rows);
+
+// The same with other rows in memory.
+std::shared_ptr<const TableVersion> WithRows(const TableVersion& table,
+                                             std::shared_ptr<arrow::RecordBatch> rows);
 
 // The table with nothing but one row without columns in it, and with fewer files to read.
 std::shared_ptr<const TableVersion> AnsweredVersion(const TableVersion& table,

@@ -178,7 +178,7 @@ class Candidate {
   // Whether a column takes so little room in the files that it must be the same for many rows, as
   // what describes a series is.
   bool ChangesRarely(int field_id) {
-    if (!table_->snapshot || table_->rows_in_place) return false;
+    if (!table_->snapshot || table_->rows) return false;
     if (!files_) {
       auto plan = scan::PlanFiles(table_->env, *table_->metadata, table_->snapshot, {});
       if (!plan.ok()) return false;  // the scan meets it again
