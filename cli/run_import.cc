@@ -4,6 +4,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "console.h"
 #include "human.h"
@@ -22,6 +23,7 @@ Json ToJson(const std::string& table, const ImportResult& result, double seconds
           {"commits", result.commits},
           {"duplicates", result.duplicates},
           {"version", result.version},
+          {"added_columns", result.added_columns},
           {"seconds", seconds}};
 }
 
@@ -30,6 +32,9 @@ std::string ToText(const std::string& table, const ImportResult& result, double 
                                  Counted(result.rows, "row"), Counted(result.commits, "commit"),
                                  Counted(result.files, "file"), Bytes(result.bytes), result.version,
                                  Seconds(seconds));
+  if (!result.added_columns.empty()) {
+    text += fmt::format("; new columns: {}", fmt::join(result.added_columns, ", "));
+  }
   if (result.skipped > 0) {
     text += fmt::format("; {} too far in the future skipped", Counted(result.skipped, "row"));
   }

@@ -48,6 +48,7 @@ struct ImportResult {
   int64_t commits = 0;
   int64_t duplicates = 0;  // commits whose batch id was known
   int64_t version = 0;
+  std::vector<std::string> added_columns;  // that the table has got: setting `new-columns`
 };
 
 // Files that `paths` name: files, folders (their files of one format, sorted), globs (sorted). A

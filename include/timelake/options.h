@@ -46,6 +46,15 @@ struct TableOptions {
   bool if_not_exists = false;
 };
 
+// One change of a table's columns. Types are written as for CreateTable ("double", "list<int>").
+struct SchemaChange {
+  enum class Kind { kAdd, kRename, kDrop, kWiden };
+  Kind kind = Kind::kAdd;
+  std::string column;
+  std::string to;     // kAdd, kWiden: the type; kRename: the new name
+  std::string after;  // kAdd: the column that it comes behind; empty: at the end
+};
+
 enum class OnFuture { kError, kSkip };
 
 struct AppendOptions {
@@ -69,7 +78,9 @@ struct AppendResult {
   int64_t version =
       0;  // metadata version that holds the rows; unchanged when nothing was committed
   int64_t snapshot_id = 0;
-  int attempts = 0;        // commit attempts; 0 when nothing was committed
+  int attempts = 0;  // commit attempts; 0 when nothing was committed
+  // Columns that the table has got by this commit: setting `new-columns`.
+  std::vector<std::string> added_columns;
   bool duplicate = false;  // the batch id was known: nothing was written
   double commit_ms = 0;    // time from the first attempt to the acknowledgement
 };

@@ -81,9 +81,11 @@ class Table {
   std::shared_ptr<arrow::Schema> schema() const;
 
   // Writes all rows of `reader` as one commit, all or nothing. Columns are aligned by exact name:
-  // a missing nullable column is null; an extra column, a missing key or time column, a value that
-  // does not fit its column, NULL or NaN time, NaN in the key -> kInvalidArgument, naming the
-  // column, the row and the value; nothing is committed. kConflict: nothing was committed.
+  // a missing nullable column is null; an extra column (but see the setting `new-columns`), a
+  // missing key or time column, a value that does not fit its column, NULL or NaN time, NaN in the
+  // key -> kInvalidArgument, naming the column, the row and the value; nothing is committed. Where
+  // the columns are changed meanwhile, the rows go to the columns of the same names as they are at
+  // the commit. kConflict: nothing was committed.
   // kCommitUnknown: it may have been; nothing was deleted; retry with the same batch id.
   arrow::Result<AppendResult> Append(arrow::RecordBatchReader* reader,
                                      const AppendOptions& options = {});
@@ -105,6 +107,15 @@ class Table {
   // without "timelake.", with '-' or '_'. Unknown settings, values out of range and settings fixed
   // at creation are refused with what is accepted.
   arrow::Status SetProperties(const std::map<std::string, std::optional<std::string>>& properties);
+
+  // Changes the columns, one change after the other, all in one commit without a snapshot; no data
+  // file is rewritten (Iceberg specification, "Schema Evolution"). Rows written before have NULL in
+  // a new column, and their values under a new name or type; a new column of a dropped one's name
+  // is another column. kInvalidArgument, naming the column and what protects it: a change of the
+  // time or ingest-time column, of the series key, of what partitions and orders are made of or
+  // what a property names; a name that is taken, also in other case; a type that does not grow (int
+  // to long, float to double, digits of a decimal). Nothing to change: no commit.
+  arrow::Status ChangeSchema(const std::vector<SchemaChange>& changes);
 
   // Makes an earlier snapshot current again; later snapshots stay until they expire. kNotFound if
   // the table does not hold it.

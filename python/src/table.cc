@@ -5,6 +5,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include "lake.h"
@@ -38,6 +39,7 @@ nb::dict ToDict(const AppendResult& result) {
   report["attempts"] = result.attempts;
   report["duplicate"] = result.duplicate;
   report["skipped"] = result.skipped;
+  report["added_columns"] = result.added_columns;
   report["snapshot_id"] = result.snapshot_id ? nb::cast(result.snapshot_id) : nb::none();
   return report;
 }
@@ -51,6 +53,7 @@ nb::dict ToDict(const ImportResult& result) {
   report["commits"] = result.commits;
   report["duplicates"] = result.duplicates;
   report["skipped"] = result.skipped;
+  report["added_columns"] = result.added_columns;
   return report;
 }
 
@@ -279,6 +282,26 @@ void SetProperties(const TableObject& self,
   });
 }
 
+// Kind ("add", "rename", "drop", "widen"), column, type or new name, the column before.
+using ColumnChange = std::tuple<std::string, std::string, std::string, std::string>;
+
+void ChangeSchema(const TableObject& self, const std::vector<ColumnChange>& given) {
+  using Kind = SchemaChange::Kind;
+  static const std::map<std::string, Kind> kinds = {{"add", Kind::kAdd},
+                                                    {"rename", Kind::kRename},
+                                                    {"drop", Kind::kDrop},
+                                                    {"widen", Kind::kWiden}};
+  std::vector<SchemaChange> changes;
+  for (const auto& [kind, column, to, after] : given) {
+    changes.push_back({kinds.at(kind), column, to, after});
+  }
+  CallOptions call;
+  call.may_abandon = false;
+  RunCall(call, [table = self.core(), changes](const std::shared_ptr<Call>&) {
+    return table->ChangeSchema(changes);
+  });
+}
+
 void Rollback(const TableObject& self, int64_t snapshot_id) {
   CallOptions call;
   call.may_abandon = false;
@@ -381,6 +404,7 @@ void BindTable(nb::module_& m) {
       .def("files", &Files)
       .def("refresh", &Refresh)
       .def("set_properties", &SetProperties, nb::arg("properties"))
+      .def("change_schema", &ChangeSchema, nb::arg("changes"))
       .def("rollback", &Rollback, nb::arg("snapshot_id"))
       .def("duckdb_sql", [](const TableObject& self) { return self.core()->DuckDbSql(); });
   m.def("infer_schema", [](const std::string& path, const nb::dict& given) {

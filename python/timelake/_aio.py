@@ -269,6 +269,20 @@ class AsyncTable:
         """As :meth:`Table.set_properties`."""
         await self._runner.run(self._table.set_properties, properties)
 
+    async def alter(
+        self,
+        *,
+        drop: str | Sequence[str] = (),
+        rename: Mapping[str, str] | None = None,
+        widen: Mapping[str, str] | None = None,
+        add: Mapping[str, str] | None = None,
+        after: str | None = None,
+    ) -> None:
+        """As :meth:`Table.alter`."""
+        await self._runner.run(
+            self._table.alter, drop=drop, rename=rename, widen=widen, add=add, after=after
+        )
+
     async def rollback(self, snapshot_id: int) -> None:
         """As :meth:`Table.rollback`."""
         await self._runner.run(self._table.rollback, snapshot_id)

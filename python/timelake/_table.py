@@ -425,6 +425,52 @@ class Table:
         changes.update({name: None for name, value in properties.items() if value is None})
         self._core.set_properties(changes)
 
+    def alter(
+        self,
+        *,
+        drop: str | Sequence[str] = (),
+        rename: Mapping[str, str] | None = None,
+        widen: Mapping[str, str] | None = None,
+        add: Mapping[str, str] | None = None,
+        after: str | None = None,
+    ) -> None:
+        """Changes the columns, all in one commit; no data is rewritten.
+
+        Rows written before have NULL in a new column, and their values under a new name or type. A
+        new column of a dropped one's name is another column. Done in the order of the arguments.
+
+        Args:
+            drop: Columns to leave out.
+            rename: New names by the names so far.
+            widen: Larger types by name: int to long, float to double, or more digits of a decimal.
+            add: Types of new, nullable columns by name, written as for :meth:`Lake.create_table`.
+            after: The column that new ones come behind; by default the last.
+
+        Raises:
+            InvalidArgumentError: There is no such column or type, a name is taken (also in other
+                case), a type does not grow, or the column is protected: as the time column, part of
+                the series key, what partitions are made of, or by a setting that names it.
+
+        Example:
+            >>> table.alter(add={"pressure": "float", "note": "string"}, after="v")
+            >>> table.alter(rename={"pressure": "bar"}, widen={"bar": "double"}, drop="note")
+            >>> table.schema.names
+            ['time', 'device', 'v', 'bar']
+            >>> table.alter(drop=["bar"])
+        """
+        changes = [("drop", name, "", "") for name in ([drop] if isinstance(drop, str) else drop)]
+        changes += [("rename", name, to, "") for name, to in (rename or {}).items()]
+        changes += [("widen", name, to, "") for name, to in (widen or {}).items()]
+        place = after or ""
+        for name, type_ in (add or {}).items():
+            changes.append(("add", name, type_, place))
+            place = name if place else ""
+        if not changes:
+            raise InvalidArgumentError("alter: nothing to change: give drop, rename, widen or add")
+        if after is not None and not add:
+            raise InvalidArgumentError("alter: after is the place of columns that add names")
+        self._core.change_schema(changes)
+
     def rollback(self, snapshot_id: int) -> None:
         """Makes an earlier snapshot current again; later ones stay until they expire.
 

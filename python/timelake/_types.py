@@ -69,6 +69,7 @@ class AppendReport(TypedDict):
     attempts: int  #: attempts to commit; 0 when nothing was committed
     duplicate: bool  #: the batch id was known: nothing was written
     skipped: int  #: rows dropped by ``on_future="skip"``
+    added_columns: list[str]  #: columns that the table has got: setting ``new-columns``
     snapshot_id: (
         int | None
     )  #: the snapshot that added the rows (of the first append, for a duplicate)
@@ -93,6 +94,7 @@ class ImportReport(TypedDict):
     commits: int
     duplicates: int  #: commits whose batch id was known
     skipped: int  #: rows dropped by ``on_future="skip"``
+    added_columns: list[str]  #: columns that the table has got: setting ``new-columns``
 
 
 class MaintainStep(TypedDict):

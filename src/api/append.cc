@@ -2,11 +2,14 @@
 
 #include <fmt/format.h>
 
+#include "api/new_columns.h"
 #include "index/next_index.h"
 #include "table/append.h"
 #include "table/changes.h"
 #include "table/load.h"
+#include "table/manifests.h"
 #include "table/settings_columns.h"
+#include "write/read_back.h"
 #include "write/write.h"
 
 namespace timelake::api {
@@ -57,6 +60,7 @@ AppendResult Report(const write::Written& written, const table::AppendOutcome& o
   AppendResult result;
   result.skipped = written.skipped;
   result.version = outcome.commit.version.number;
+  result.added_columns = outcome.added_columns;
   result.attempts = outcome.commit.attempts;
   result.duplicate = outcome.duplicate;
   if (outcome.duplicate) {
@@ -98,66 +102,191 @@ Result<write::Target> MakeTarget(const Handle& handle, const iceberg::TableMetad
   return target;
 }
 
-Result<AppendResult> Append(Handle& handle, const table::SettingMap& session,
-                            arrow::RecordBatchReader* reader, const AppendOptions& options,
-                            const iceberg::TableMetadata* create) {
-  const table::Env& env = handle.env();
-  TL_RETURN_NOT_OK(CheckSummaryKeys(options.properties));
-  Version base;
-  if (create) {
-    base.metadata = std::make_shared<const iceberg::TableMetadata>(*create);
-  } else {
-    base = handle.known();
-    if (!base) {
-      TL_ASSIGN_OR_RAISE(base, table::LoadNewest(handle));
-    }
+Status CheckStale(Handle& handle, int seen, Status status) {
+  if (KindOf(status) != ErrorKind::kInvalidArgument) return status;
+  const auto newest = table::LoadNewest(handle);
+  if (!newest.ok() || newest->metadata->current_schema_id == seen) return status;
+  return Conflict(
+      "table {}: its columns have been changed by somebody else since this handle saw them; append "
+      "the rows again (nothing was committed; they did not fit the columns before: {})",
+      handle.name(), MessageOf(status));
+}
+
+namespace {
+
+// Times that rows are written for the columns of a table, which change meanwhile.
+constexpr int kMostRounds = 5;
+
+// One append, from the rows to the acknowledgement.
+class AppendCall {
+ public:
+  AppendCall(Handle& handle, const table::SettingMap& session, const AppendOptions& options,
+             const iceberg::TableMetadata* create)
+      : handle_(handle), session_(session), options_(options), create_(create) {}
+  ~AppendCall() { Remove(before_); }
+
+  Result<AppendResult> Run(arrow::RecordBatchReader* reader);
+
+ private:
+  // Rows as they were written for one state of the table's columns.
+  struct Round {
+    Version base;
+    write::Target target;
+    table::WrittenColumns columns;
+    write::Written written;
+    int64_t started_boot_us = 0;
+  };
+
+  Result<Version> FindBase(const arrow::Schema& data) const;
+  Result<std::unique_ptr<Round>> Write(arrow::RecordBatchReader* reader) const;
+  Result<table::AppendOutcome> Commit(const Round& round) const;
+  Result<AppendResult> CommitNothing(const Round& round) const;
+  std::shared_ptr<arrow::RecordBatchReader> ReadBack(const Round& round) const;
+  void Remove(const std::unique_ptr<Round>& round) const;
+
+  Handle& handle_;
+  const table::SettingMap& session_;
+  const AppendOptions& options_;
+  const iceberg::TableMetadata* create_;
+  std::unique_ptr<Round> before_;  // its files are no table's
+};
+
+// What is known of the table, unless the data has columns that it does not know.
+Result<Version> AppendCall::FindBase(const arrow::Schema& data) const {
+  if (create_) {
+    Version base;
+    base.metadata = std::make_shared<const iceberg::TableMetadata>(*create_);
+    return base;
   }
-  TL_ASSIGN_OR_RAISE(write::Target target,
-                     MakeTarget(handle, *base.metadata, session, options.settings));
-  for (const auto& warning : target.settings.warnings) env.Log(LogLevel::kWarning, warning);
+  Version base = handle_.known();
+  if (base && !HasNewColumns(*iceberg::CurrentSchema(*base.metadata), data)) return base;
+  return table::LoadNewest(handle_);
+}
+
+Result<std::unique_ptr<AppendCall::Round>> AppendCall::Write(
+    arrow::RecordBatchReader* reader) const {
+  const table::Env& env = handle_.env();
+  auto round = std::make_unique<Round>();
+  TL_ASSIGN_OR_RAISE(round->base, FindBase(*reader->schema()));
+  auto metadata = round->base.metadata;
+  round->columns.last_column_id = metadata->last_column_id;
+  TL_ASSIGN_OR_RAISE(round->target, MakeTarget(handle_, *metadata, session_, options_.settings));
+  if (!create_ && round->target.settings.add_new_columns) {
+    TL_ASSIGN_OR_RAISE(metadata, WithNewColumns(handle_.name(), metadata, *reader->schema()));
+    round->target.schema = *iceberg::CurrentSchema(*metadata);
+  }
+  round->columns.schema = round->target.schema;
+  for (const auto& field : reader->schema()->fields()) round->columns.given.insert(field->name());
+  for (const auto& warning : round->target.settings.warnings) env.Log(LogLevel::kWarning, warning);
 
   write::WriteOptions write_options;
-  write_options.on_future = options.on_future.value_or(OnFuture::kError);
+  write_options.on_future = options_.on_future.value_or(OnFuture::kError);
   write_options.now_us = env.clock->NowMicros();
-  write_options.cancelled = options.cancelled;
-  const int64_t started = env.clock->BootMicros();
-  TL_ASSIGN_OR_RAISE(write::Written written, write::WriteData(env, target, reader, write_options));
-  if (written.files.empty()) {
-    AppendResult nothing;
-    nothing.skipped = written.skipped;
-    nothing.version = base.number;
-    if (create) {
-      TL_ASSIGN_OR_RAISE(const auto created, table::CommitCreate(handle, *create));
-      nothing.version = created.version.number;
-    }
-    return nothing;
+  write_options.cancelled = options_.cancelled;
+  round->started_boot_us = env.clock->BootMicros();
+  auto written = write::WriteData(env, round->target, reader, write_options);
+  if (!written.ok()) {
+    if (create_) return written.status();
+    return CheckStale(handle_, round->base.metadata->current_schema_id, written.status());
   }
+  round->written = *std::move(written);
+  return round;
+}
 
+Result<table::AppendOutcome> AppendCall::Commit(const Round& round) const {
   table::AppendRequest request;
-  request.files = written.files;
-  request.data_keys = written.keys;
-  request.spec_id = target.spec.spec_id;
-  request.batch_id = options.batch_id;
-  request.summary = options.properties;
-  request.started_boot_us = started;
-  if (target.contract.is_time_series() && written.newest) {
-    request.index = [&handle, newest = written.newest, schema = target.schema](
-                        const Version& on, int64_t snapshot_id) {
+  request.files = round.written.files;
+  request.data_keys = round.written.keys;
+  request.spec_id = round.target.spec.spec_id;
+  if (!create_) request.columns = round.columns;
+  request.batch_id = options_.batch_id;
+  request.summary = options_.properties;
+  request.started_boot_us = round.started_boot_us;
+  if (round.target.contract.is_time_series() && round.written.newest) {
+    request.index = [&handle = handle_, newest = round.written.newest,
+                     schema = round.target.schema](const Version& on, int64_t snapshot_id) {
       return index::NextIndex(handle.env(), handle.folder(), *on.metadata, snapshot_id, newest,
                               schema);
     };
   }
-  table::CommitOptions commit_options;
-  commit_options.time_budget_us = target.settings.commit_timeout_us;
-  commit_options.cancelled = options.cancelled;
-  const int64_t commit_started = env.clock->BootMicros();
-  TL_ASSIGN_OR_RAISE(auto outcome,
-                     create ? table::CommitCreateWithRows(handle, *create, request, commit_options)
-                            : table::CommitAppend(handle, request, commit_options));
-  AppendResult result = Report(written, outcome);
-  result.commit_ms = static_cast<double>(env.clock->BootMicros() - commit_started) / 1000.0;
-  env.Metric("append.rows", result.duplicate ? 0 : result.rows);
-  return result;
+  table::CommitOptions options;
+  options.time_budget_us = round.target.settings.commit_timeout_us;
+  options.cancelled = options_.cancelled;
+  return create_ ? table::CommitCreateWithRows(handle_, *create_, request, options)
+                 : table::CommitAppend(handle_, request, options);
+}
+
+Result<AppendResult> AppendCall::CommitNothing(const Round& round) const {
+  AppendResult nothing;
+  nothing.skipped = round.written.skipped;
+  nothing.version = round.base.number;
+  if (create_) {
+    TL_ASSIGN_OR_RAISE(const auto created, table::CommitCreate(handle_, *create_));
+    nothing.version = created.version.number;
+  }
+  return nothing;
+}
+
+// The rows that a round wrote, with the columns that the data had.
+std::shared_ptr<arrow::RecordBatchReader> AppendCall::ReadBack(const Round& round) const {
+  std::vector<write::StoredFile> files;
+  for (size_t i = 0; i < round.written.files.size(); ++i) {
+    files.push_back({round.written.keys[i], round.written.files[i]});
+  }
+  return SelectColumns(write::ReadFilesBack(&handle_.env(), &round.target, files),
+                       round.columns.given);
+}
+
+void AppendCall::Remove(const std::unique_ptr<Round>& round) const {
+  if (!round) return;
+  const table::Env& env = handle_.env();
+  Status status = table::Retried(env, [&] { return env.store->DeleteAll(round->written.keys); });
+  if (!status.ok()) {
+    env.Log(LogLevel::kInfo,
+            handle_.name() + ": data files left for orphan clean-up: " + status.message());
+  }
+}
+
+Result<AppendResult> AppendCall::Run(arrow::RecordBatchReader* reader) {
+  const table::Env& env = handle_.env();
+  TL_RETURN_NOT_OK(CheckSummaryKeys(options_.properties));
+  std::shared_ptr<arrow::RecordBatchReader> again;
+  int64_t skipped = 0;
+  for (int number = 1;; ++number) {
+    TL_ASSIGN_OR_RAISE(auto round, Write(again ? again.get() : reader));
+    again.reset();
+    Remove(std::exchange(before_, nullptr));
+    skipped += round->written.skipped;
+    round->written.skipped = skipped;
+    if (round->written.files.empty()) return CommitNothing(*round);
+    const int64_t started = env.clock->BootMicros();
+    TL_ASSIGN_OR_RAISE(const auto outcome, Commit(*round));
+    if (!outcome.columns_moved) {
+      AppendResult result = Report(round->written, outcome);
+      result.commit_ms = static_cast<double>(env.clock->BootMicros() - started) / 1000.0;
+      env.Metric("append.rows", result.duplicate ? 0 : result.rows);
+      return result;
+    }
+    before_ = std::move(round);
+    if (number == kMostRounds) {
+      return Conflict(
+          "table {}: its columns were changed {} times while the rows were written; "
+          "nothing was committed",
+          handle_.name(), number);
+    }
+    env.Metric("append.columns_moved");
+    env.Log(LogLevel::kInfo,
+            handle_.name() + ": its columns were changed meanwhile; the rows are written anew");
+    again = ReadBack(*before_);
+  }
+}
+
+}  // namespace
+
+Result<AppendResult> Append(Handle& handle, const table::SettingMap& session,
+                            arrow::RecordBatchReader* reader, const AppendOptions& options,
+                            const iceberg::TableMetadata* create) {
+  return AppendCall(handle, session, options, create).Run(reader);
 }
 
 }  // namespace timelake::api

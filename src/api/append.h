@@ -14,6 +14,10 @@ Result<write::Target> MakeTarget(const table::Handle& handle,
                                  const table::SettingMap& session,
                                  const std::map<std::string, std::string>& call_settings);
 
+// What is said of rows that did not fit the columns as of schema `seen`: if the table has others by
+// now, which `handle` then knows, they may fit those, and the error is kConflict.
+Status CheckStale(table::Handle& handle, int seen, Status status);
+
 // Writes the rows of `reader` and commits them with the table's last-value index. `create`: the
 // metadata of a table that is not there yet and comes with the same commit.
 Result<AppendResult> Append(table::Handle& handle, const table::SettingMap& session,

@@ -1,8 +1,10 @@
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <exception>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <thread>
 #include <utility>
 
@@ -10,8 +12,8 @@
 #include <fmt/format.h>
 
 #include "api/append.h"
+#include "api/new_columns.h"
 #include "base/uuid.h"
-#include "iceberg/arrow_schema.h"
 #include "table/load.h"
 #include "table/table_impl.h"
 #include "timelake/ingest.h"
@@ -28,15 +30,37 @@ constexpr int64_t kMostWaiting = 4;
 // Times that a commit is sent again while its outcome is unknown.
 constexpr int kRepeats = 3;
 
-// Aligned batches, strings dense or in dictionaries as they came.
+// Aligned batches, each with the columns that its write had, as one stream with the columns of all.
+// Strings are dense or in dictionaries as they came.
 class WaitingRows : public arrow::RecordBatchReader {
  public:
-  WaitingRows(std::shared_ptr<arrow::Schema> schema, const Batches& batches)
-      : schema_(std::move(schema)), batches_(batches) {}
+  explicit WaitingRows(const Batches& batches) : batches_(batches) {
+    arrow::FieldVector fields;
+    std::set<std::string> known;
+    for (const auto& batch : batches) {
+      for (const auto& field : batch->schema()->fields()) {
+        if (known.insert(field->name()).second) fields.push_back(field->WithNullable(true));
+      }
+    }
+    schema_ = arrow::schema(std::move(fields));
+  }
 
   std::shared_ptr<arrow::Schema> schema() const override { return schema_; }
   Status ReadNext(std::shared_ptr<arrow::RecordBatch>* batch) override {
-    *batch = next_ < batches_.size() ? batches_[next_++] : nullptr;
+    batch->reset();
+    if (next_ == batches_.size()) return Status::OK();
+    const auto& own = batches_[next_++];
+    arrow::ArrayVector columns;
+    arrow::FieldVector fields;
+    for (const auto& field : schema_->fields()) {
+      auto& column = columns.emplace_back(own->GetColumnByName(field->name()));
+      if (!column) {
+        TL_ASSIGN_OR_RAISE(column, arrow::MakeArrayOfNull(field->type(), own->num_rows()));
+      }
+      fields.push_back(field->WithType(column->type()));
+    }
+    *batch = arrow::RecordBatch::Make(arrow::schema(std::move(fields)), own->num_rows(),
+                                      std::move(columns));
     return Status::OK();
   }
 
@@ -50,8 +74,12 @@ class WaitingRows : public arrow::RecordBatchReader {
 
 class Appender::Impl {
  public:
-  Impl(Table table, AppenderOptions options, write::Target target)
-      : table_(std::move(table)), options_(std::move(options)), target_(std::move(target)) {
+  Impl(Table table, AppenderOptions options, int schema_id, write::Target target)
+      : table_(std::move(table)),
+        options_(std::move(options)),
+        write_memory_bytes_(target.settings.write_memory_bytes),
+        schema_id_(schema_id),
+        target_(std::make_shared<const write::Target>(std::move(target))) {
     if (options_.append.batch_id.empty()) {
       options_.append.batch_id = FormatUuid(NewUuidV4(*env().random));
     }
@@ -81,15 +109,21 @@ class Appender::Impl {
     Status status;
   };
 
-  Result<Batches> Align(arrow::RecordBatchReader* reader, int64_t* skipped) const;
+  Result<std::shared_ptr<const write::Target>> TargetFor(const arrow::Schema& data);
+  Result<Batches> Align(arrow::RecordBatchReader* reader, int64_t* skipped);
   bool IsDue() const;
   void Run();
   Result<AppendResult> Commit(const Batches& batches, int64_t number) const;
 
   Table table_;
   AppenderOptions options_;
-  const write::Target target_;
+  const int64_t write_memory_bytes_;
   std::thread thread_;
+
+  std::mutex target_mutex_;  // of what writes are aligned to
+  int schema_id_;            // of the table's columns in `target_`
+  std::shared_ptr<const write::Target> target_;
+  arrow::FieldVector new_columns_;  // that writes have had beyond them
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
@@ -104,18 +138,68 @@ class Appender::Impl {
   AppenderStats stats_;
 };
 
-Result<Batches> Appender::Impl::Align(arrow::RecordBatchReader* reader, int64_t* skipped) const {
+// The table's columns as the handle knows them, which commits keep up to date, and those that
+// writes add to them (setting `new-columns`).
+Result<std::shared_ptr<const write::Target>> Appender::Impl::TargetFor(const arrow::Schema& data) {
+  std::lock_guard lock(target_mutex_);
+  table::Handle& handle = *table_.impl()->handle;
+  table::Version version = handle.known();
+  const bool lacks = api::HasNewColumns(target_->schema, data);
+  if (!lacks && version.metadata->current_schema_id == schema_id_) return target_;
+  if (lacks) {
+    TL_ASSIGN_OR_RAISE(version, table::LoadNewest(handle));
+  }
+  TL_ASSIGN_OR_RAISE(auto target, api::MakeTarget(handle, *version.metadata,
+                                                  table_.impl()->catalog->session_settings(),
+                                                  options_.append.settings));
+  if (target.settings.add_new_columns) {
+    arrow::FieldVector wanted = new_columns_;
+    for (const auto& field : data.fields()) {
+      if (iceberg::FindField(target.schema, field->name()) != nullptr) continue;
+      const bool known = std::any_of(wanted.begin(), wanted.end(), [&](const auto& other) {
+        return other->name() == field->name();
+      });
+      if (!known) wanted.push_back(field);
+    }
+    auto metadata = api::WithNewColumns(name(), version.metadata, *arrow::schema(wanted));
+    if (!metadata.ok() && version.metadata->current_schema_id != schema_id_) {
+      // What earlier writes had may clash with what others have added since; the commit tells them.
+      wanted = data.fields();
+      metadata = api::WithNewColumns(name(), version.metadata, data);
+    }
+    TL_RETURN_NOT_OK(metadata.status());
+    target.schema = *iceberg::CurrentSchema(**metadata);
+    new_columns_ = std::move(wanted);
+  }
+  schema_id_ = version.metadata->current_schema_id;
+  target_ = std::make_shared<const write::Target>(std::move(target));
+  return target_;
+}
+
+Result<Batches> Appender::Impl::Align(arrow::RecordBatchReader* reader, int64_t* skipped) {
   write::WriteOptions options;
   options.on_future = options_.append.on_future.value_or(OnFuture::kError);
   options.now_us = env().clock->NowMicros();
-  TL_ASSIGN_OR_RAISE(auto aligner, write::Aligner::Make(target_, *reader->schema(), options));
+  TL_ASSIGN_OR_RAISE(const auto target, TargetFor(*reader->schema()));
+  TL_ASSIGN_OR_RAISE(auto aligner, write::Aligner::Make(*target, *reader->schema(), options));
+  // Columns that the write lacks are left to the commit: by then the table may lack them, too.
+  std::vector<int> given;
+  for (size_t i = 0; i < target->schema.fields.size(); ++i) {
+    const iceberg::Field& field = target->schema.fields[i];
+    if (target->contract.ingest_time_id == field.id ||
+        reader->schema()->GetFieldIndex(field.name) >= 0) {
+      given.push_back(static_cast<int>(i));
+    }
+  }
   Batches aligned;
   while (true) {
     std::shared_ptr<arrow::RecordBatch> batch;
     TL_RETURN_NOT_OK(reader->ReadNext(&batch));
     if (batch == nullptr) break;
     TL_ASSIGN_OR_RAISE(batch, aligner.Align(*batch));
-    if (batch->num_rows() > 0) aligned.push_back(std::move(batch));
+    if (batch->num_rows() == 0) continue;
+    TL_ASSIGN_OR_RAISE(batch, batch->SelectColumns(given));
+    aligned.push_back(std::move(batch));
   }
   *skipped = aligner.skipped();
   return aligned;
@@ -123,7 +207,12 @@ Result<Batches> Appender::Impl::Align(arrow::RecordBatchReader* reader, int64_t*
 
 Result<int64_t> Appender::Impl::Append(arrow::RecordBatchReader* reader) {
   int64_t skipped = 0;
-  TL_ASSIGN_OR_RAISE(Batches batches, Align(reader, &skipped));
+  auto aligned = Align(reader, &skipped);
+  if (!aligned.ok()) {
+    std::lock_guard lock(target_mutex_);
+    return api::CheckStale(*table_.impl()->handle, schema_id_, aligned.status());
+  }
+  Batches batches = *std::move(aligned);
   std::unique_lock lock(mutex_);
   const auto closed = [this] {
     return InvalidArgument("table {}: the appender is closed", table_.name());
@@ -181,7 +270,7 @@ bool Appender::Impl::IsDue() const {
   if (waiting_.batches.empty()) return false;
   return stopping_ || flush_to_ > settled_ || waiting_.rows >= options_.flush_rows ||
          // A commit that need not let rows wait on disk.
-         2 * waiting_.bytes >= target_.settings.write_memory_bytes ||
+         2 * waiting_.bytes >= write_memory_bytes_ ||
          Steady::now() - waiting_.since >= std::chrono::milliseconds(options_.flush_interval_ms);
 }
 
@@ -229,7 +318,7 @@ Result<AppendResult> Appender::Impl::Commit(const Batches& batches, int64_t numb
   options.batch_id = fmt::format("{}-{}", options.batch_id, number);
   Table table = table_;
   for (int repeat = 0;; ++repeat) {
-    WaitingRows rows(iceberg::ToArrow(target_.schema), batches);
+    WaitingRows rows(batches);
     auto result = table.Append(&rows, options);
     const bool unknown = !result.ok() && KindOf(result.status()) == ErrorKind::kCommitUnknown;
     if (!unknown || repeat == kRepeats) {
@@ -265,8 +354,8 @@ arrow::Result<std::shared_ptr<Appender>> Appender::Open(const Table& table,
   TL_ASSIGN_OR_RAISE(auto target, api::MakeTarget(handle, *version.metadata,
                                                   table.impl()->catalog->session_settings(),
                                                   options.append.settings));
-  return std::shared_ptr<Appender>(
-      new Appender(std::make_unique<Impl>(table, options, std::move(target))));
+  return std::shared_ptr<Appender>(new Appender(std::make_unique<Impl>(
+      table, options, version.metadata->current_schema_id, std::move(target))));
 }
 
 arrow::Result<int64_t> Appender::Append(arrow::RecordBatchReader* reader) {

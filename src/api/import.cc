@@ -4,12 +4,13 @@
 #include <fmt/format.h>
 
 #include "api/append.h"
+#include "api/new_columns.h"
 #include "base/text.h"
 #include "iceberg/arrow_schema.h"
-#include "ingest/csv_infer.h"
 #include "ingest/csv_reader.h"
 #include "ingest/csv_text.h"
 #include "ingest/file_format.h"
+#include "ingest/file_schema.h"
 #include "ingest/parquet_file.h"
 #include "table/load.h"
 #include "table/table_impl.h"
@@ -20,11 +21,6 @@ namespace timelake {
 namespace {
 
 using ingest::FileKind;
-
-std::string DefaultDelimiter(const ReadFilesOptions& options, FileFormat format) {
-  if (!options.delimiter.empty()) return options.delimiter;
-  return format == FileFormat::kTsv ? "\t" : ",";
-}
 
 // Opens files one after the other as batches in the table's schema, checked, with errors that name
 // the file.
@@ -78,7 +74,7 @@ class FileSource {
     TL_ASSIGN_OR_RAISE(FileKind kind, ingest::KindOfFile(path, options_.read.format));
     if (kind.format == FileFormat::kParquet) return ingest::ReadParquet(path);
     ReadFilesOptions read = options_.read;
-    read.delimiter = DefaultDelimiter(read, kind.format);
+    read.delimiter = ingest::DelimiterOf(read, kind.format);
     TL_ASSIGN_OR_RAISE(auto source, ingest::OpenCsv(path, kind.gzip, read));
     // An engine a file: a reader holds its engine's connection until its end.
     TL_ASSIGN_OR_RAISE(auto engine, sql::Engine::Make({}));
@@ -178,6 +174,8 @@ void Add(const AppendResult& one, ImportResult* total) {
   total->bytes += one.bytes;
   total->skipped += one.skipped;
   total->version = std::max(total->version, one.version);
+  total->added_columns.insert(total->added_columns.end(), one.added_columns.begin(),
+                              one.added_columns.end());
   if (one.duplicate) ++total->duplicates;
   if (one.attempts > 0 && !one.duplicate) ++total->commits;
 }
@@ -189,26 +187,31 @@ Status WithCommitted(const Status& status, const ImportResult& done) {
                                  done.commits, done.commits == 1 ? "commit" : "commits"));
 }
 
-arrow::Result<iceberg::Schema> SchemaOf(const std::string& path, const ReadFilesOptions& options) {
-  TL_ASSIGN_OR_RAISE(FileKind kind, ingest::KindOfFile(path, options.format));
-  if (kind.format == FileFormat::kParquet) {
-    TL_ASSIGN_OR_RAISE(auto reader, ingest::ReadParquet(path));
-    auto schema = iceberg::FromArrow(*reader->schema());
-    if (!schema.ok()) return WithContext(schema.status(), "file " + path);
-    return schema;
-  }
-  ReadFilesOptions read = options;
-  read.delimiter = DefaultDelimiter(read, kind.format);
-  TL_ASSIGN_OR_RAISE(auto source, ingest::OpenCsv(path, kind.gzip, read));
-  TL_ASSIGN_OR_RAISE(auto engine, sql::Engine::Make({}));
-  return ingest::InferCsv(*engine, source, read);
+// The table's columns, and those of the files that it gets by the setting `new-columns`.
+Result<write::Target> ImportTarget(const detail::TableImpl& table,
+                                   const std::vector<std::string>& files,
+                                   const ImportOptions& options) {
+  // Not what the handle knows: to reading files one request more is nothing.
+  TL_ASSIGN_OR_RAISE(const table::Version newest, table::LoadNewest(*table.handle));
+  TL_ASSIGN_OR_RAISE(write::Target target,
+                     api::MakeTarget(*table.handle, *newest.metadata,
+                                     table.catalog->session_settings(), options.append.settings));
+  if (!target.settings.add_new_columns) return target;
+  ReadFilesOptions read = options.read;
+  if (!read.cancelled) read.cancelled = options.append.cancelled;
+  auto columns = ingest::NewColumnsOfFiles(files, target.schema, read);
+  if (!columns.ok()) return WithContext(columns.status(), "table " + target.table_name);
+  TL_ASSIGN_OR_RAISE(const auto metadata, api::WithNewColumns(target.table_name, newest.metadata,
+                                                              *iceberg::ToArrow(*columns)));
+  target.schema = *iceberg::CurrentSchema(*metadata);
+  return target;
 }
 
 }  // namespace
 
 arrow::Result<std::shared_ptr<arrow::Schema>> InferSchema(const std::string& path,
                                                           const ReadFilesOptions& options) {
-  TL_ASSIGN_OR_RAISE(iceberg::Schema schema, SchemaOf(path, options));
+  TL_ASSIGN_OR_RAISE(iceberg::Schema schema, ingest::SchemaOfFile(path, options));
   return iceberg::ToArrow(schema);
 }
 
@@ -221,19 +224,11 @@ arrow::Result<ImportResult> ImportFiles(Table& table, const std::vector<std::str
     return InvalidArgument("rows per commit {}: accepted are 0 (one commit a file) and up",
                            options.rows_per_commit);
   }
-  table::Handle& handle = *table.impl()->handle;
-  table::Version version = handle.known();
-  if (!version) {
-    TL_ASSIGN_OR_RAISE(version, table::LoadNewest(handle));
-  }
-  TL_ASSIGN_OR_RAISE(
-      write::Target target,
-      api::MakeTarget(handle, *version.metadata, table.impl()->catalog->session_settings(),
-                      options.append.settings));
+  TL_ASSIGN_OR_RAISE(const write::Target target, ImportTarget(*table.impl(), files, options));
   std::deque<std::string> pending(files.begin(), files.end());
   int64_t bytes = 0;
   for (const auto& file : files) bytes += ingest::FileSize(file);
-  FileSource source(target, options, handle.env());
+  FileSource source(target, options, table.impl()->handle->env());
   CommitReader reader(source, pending, options.rows_per_commit, options,
                       iceberg::ToArrow(target.schema));
   reader.SetTotals(bytes);
@@ -261,7 +256,7 @@ arrow::Result<ImportResult> CreateAndImport(Lake& lake, std::string_view name,
   if (files.empty()) return InvalidArgument("no files were given");
   ReadFilesOptions read = options.read;
   if (!read.cancelled) read.cancelled = options.append.cancelled;
-  TL_ASSIGN_OR_RAISE(iceberg::Schema schema, SchemaOf(files[0], read));
+  TL_ASSIGN_OR_RAISE(iceberg::Schema schema, ingest::SchemaOfFile(files[0], read));
   for (iceberg::Field& field : schema.fields) {
     // Days only: as a time column they are midnights.
     const bool days =

@@ -11,6 +11,7 @@
 #include "table/changes.h"
 #include "table/contract.h"
 #include "table/load.h"
+#include "table/schema_changes.h"
 #include "table/table_impl.h"
 
 namespace timelake {
@@ -91,6 +92,14 @@ arrow::Result<int64_t> Table::Refresh() {
 arrow::Status Table::SetProperties(
     const std::map<std::string, std::optional<std::string>>& properties) {
   return table::CommitProperties(*impl_->handle, properties).status();
+}
+
+arrow::Status Table::ChangeSchema(const std::vector<SchemaChange>& changes) {
+  std::vector<table::ColumnChange> columns;
+  for (const SchemaChange& change : changes) {
+    TL_ASSIGN_OR_RAISE(columns.emplace_back(), table::ToColumnChange(name(), change));
+  }
+  return table::CommitSchema(*impl_->handle, columns).status();
 }
 
 arrow::Status Table::Rollback(int64_t snapshot_id) {

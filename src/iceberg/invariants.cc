@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "iceberg/schema.h"
 
 namespace timelake::iceberg {
 namespace {
@@ -269,6 +270,37 @@ Status CheckNothingLost(const TableMetadata& base, const TableMetadata& next) {
   return Status::OK();
 }
 
+void CollectTypes(const std::vector<Field>& fields, std::map<int, const Type*>* types) {
+  for (const Field& field : fields) {
+    types->emplace(field.id, &field.type);
+    CollectTypes(field.type.fields, types);
+  }
+}
+
+// Files know columns by id alone: an id stays with one column for good, and its type only grows.
+Status CheckColumnIds(const TableMetadata& base, const TableMetadata& next) {
+  std::map<int, const Type*> known;  // of the current schema first
+  CollectTypes(CurrentSchema(base)->fields, &known);
+  for (const Schema& schema : base.schemas) CollectTypes(schema.fields, &known);
+  for (const Schema& schema : next.schemas) {
+    if (SchemaById(base, schema.schema_id) != nullptr) continue;
+    std::map<int, const Type*> types;
+    CollectTypes(schema.fields, &types);
+    for (const auto& [id, type] : types) {
+      const auto before = known.find(id);
+      if (before == known.end()) {
+        if (id > base.last_column_id) continue;
+        return Corrupt("schema {}: field id {} was given before (last-column-id was {})",
+                       schema.schema_id, id, base.last_column_id);
+      }
+      if (CanPromote(*before->second, *type)) continue;
+      return Corrupt("schema {}: field id {} was {} and becomes {}", schema.schema_id, id,
+                     TypeName(*before->second), TypeName(*type));
+    }
+  }
+  return Status::OK();
+}
+
 // Each metadata file holds a random id, so that its bytes are never another attempt's.
 Status CheckCommitId(const TableMetadata& base, const TableMetadata& next) {
   auto now = next.properties.find(kCommitIdProperty);
@@ -325,6 +357,7 @@ Status CheckSuccession(const TableMetadata& base, const TableMetadata& next) {
   TL_RETURN_NOT_OK(
       CheckNotBack("last-partition-id", base.last_partition_id, next.last_partition_id));
   TL_RETURN_NOT_OK(CheckNothingLost(base, next));
+  TL_RETURN_NOT_OK(CheckColumnIds(base, next));
   TL_ASSIGN_OR_RAISE(const auto added, NewSnapshots(base, next));
   if (added.size() > 1) {
     return Corrupt("one commit adds {} snapshots, {} and {} among them", added.size(),

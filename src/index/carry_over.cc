@@ -12,11 +12,15 @@ namespace timelake::index {
 namespace {
 
 // What the head names, named again; nullopt: its index has to be written for this snapshot.
-std::optional<table::IndexObject> SameObject(const iceberg::TableMetadata& metadata,
+std::optional<table::IndexObject> SameObject(const table::Env& env,
+                                             const iceberg::TableMetadata& metadata,
                                              const iceberg::Snapshot& head) {
-  const auto parts = PartsOf(head);
+  // An index that a snapshot names has the columns that it was written with.
+  if (head.schema_id != metadata.current_schema_id) return std::nullopt;
+  const auto ancestor = FindAncestor(env, metadata, head);
+  if (!ancestor.ok() || !ancestor->parts || !ancestor->since.empty()) return std::nullopt;
   // The peer knows complete indexes only.
-  if (!parts || (!parts->part.empty() && table::IsShared(metadata))) return std::nullopt;
+  if (!ancestor->parts->part.empty() && table::IsShared(metadata)) return std::nullopt;
   table::IndexObject object;
   for (const char* key :
        {table::kLastValueIndex, table::kIndexBase, table::kIndexPart, table::kIndexRows}) {
@@ -48,7 +52,7 @@ Result<std::optional<table::IndexObject>> CarryOver(
       return std::nullopt;
     }
   }
-  if (auto same = SameObject(metadata, *head)) return same;
+  if (auto same = SameObject(env, metadata, *head)) return same;
   TL_ASSIGN_OR_RAISE(auto object, WholeIndex(env, handle.folder(), snapshot_id, *rows, schema));
   return object;
 }

@@ -18,6 +18,42 @@ bool KeepsRows(const iceberg::Snapshot& snapshot) {
   return snapshot.operation() == "append" || snapshot.operation() == "replace";
 }
 
+bool IsOurs(const iceberg::Snapshot& snapshot) {
+  const auto writer = snapshot.summary.find(table::kWriter);
+  return writer != snapshot.summary.end() && writer->second.starts_with("timelake-cpp");
+}
+
+// Whether the values of a snapshot's index are in their columns. The Rust timelake (0.7.0) extends
+// an index by position: where it goes back over a change of columns, values are in others' places.
+// Not known (the snapshots in between have expired) counts as no.
+bool IsInItsColumns(const iceberg::TableMetadata& metadata, const iceberg::Snapshot& snapshot) {
+  if (metadata.schemas.size() == 1) return true;
+  const iceberg::Snapshot* at = &snapshot;
+  for (size_t steps = 0; at != nullptr && steps <= metadata.snapshots.size(); ++steps) {
+    if (at->schema_id != snapshot.schema_id) return false;
+    if (!at->parent_snapshot_id || (IsOurs(*at) && PartsOf(*at))) return true;
+    at = iceberg::SnapshotById(metadata, *at->parent_snapshot_id);
+  }
+  return false;
+}
+
+// Whether a snapshot's index tells all columns of today. One that is younger than the index is NULL
+// in all its rows. One that was away then and is back (an engine has made an older schema the
+// current one) has values that the index lacks.
+bool HasAllColumns(const iceberg::TableMetadata& metadata, const iceberg::Snapshot& snapshot) {
+  if (metadata.schemas.size() == 1 || !snapshot.schema_id) return true;
+  const iceberg::Schema* then = iceberg::SchemaById(metadata, *snapshot.schema_id);
+  if (then == nullptr) return false;
+  for (const iceberg::Field& field : iceberg::CurrentSchema(metadata)->fields) {
+    if (iceberg::FindFieldById(*then, field.id) != nullptr) continue;
+    for (const iceberg::Schema& schema : metadata.schemas) {
+      if (schema.schema_id > then->schema_id) continue;
+      if (iceberg::FindFieldById(schema, field.id) != nullptr) return false;
+    }
+  }
+  return true;
+}
+
 }  // namespace
 
 std::optional<IndexParts> PartsOf(const iceberg::Snapshot& snapshot) {
@@ -43,8 +79,9 @@ Result<Ancestor> FindAncestor(const table::Env& env, const iceberg::TableMetadat
   const iceberg::Snapshot* at = &snapshot;
   while (true) {
     TL_RETURN_NOT_OK(CheckNoDeletes(*at));
-    ancestor.parts = PartsOf(*at);
-    if (ancestor.parts) {
+    auto parts = PartsOf(*at);
+    if (parts && IsInItsColumns(metadata, *at) && HasAllColumns(metadata, *at)) {
+      ancestor.parts = std::move(parts);
       ancestor.sequence_number = at->sequence_number;
       return ancestor;
     }

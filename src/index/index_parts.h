@@ -22,7 +22,8 @@ struct IndexParts {
 // What the summary of this very snapshot names; nullopt: nothing.
 std::optional<IndexParts> PartsOf(const iceberg::Snapshot& snapshot);
 
-// The newest ancestor (or the snapshot itself) whose index is known, and what came since.
+// The newest ancestor (or the snapshot itself) whose index is known and tells the table's current
+// columns right, and what came since.
 struct Ancestor {
   std::optional<IndexParts> parts;  // nullopt: the empty table, before its first snapshot
   int64_t sequence_number = -1;

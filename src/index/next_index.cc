@@ -42,6 +42,8 @@ Result<std::optional<table::IndexObject>> NextPart(const table::Env& env, const 
                                                    int64_t snapshot_id, const Batch& newest,
                                                    const iceberg::Schema& schema,
                                                    const table::Contract& contract) {
+  // An index and its parts have the same columns.
+  if (head.schema_id != metadata.current_schema_id) return std::nullopt;
   const auto ancestor = FindAncestor(env, metadata, head);
   if (!ancestor.ok() || !ancestor->parts || !ancestor->since.empty()) return std::nullopt;
   const IndexParts& parts = *ancestor->parts;

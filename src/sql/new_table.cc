@@ -109,7 +109,7 @@ Result<Type> ToIcebergType(const std::string& column, const LogicalType& type) {
   }
 }
 
-Status CheckPlainColumn(const duckdb::ColumnDefinition& column) {
+Status CheckPlain(const duckdb::ColumnDefinition& column) {
   if (column.Generated()) {
     return Unsupported("column {} is generated, which tables of the lake do not do",
                        Quote(column.Name()));
@@ -123,6 +123,11 @@ Status CheckPlainColumn(const duckdb::ColumnDefinition& column) {
 
 }  // namespace
 
+Result<iceberg::Field> ToNewColumn(const duckdb::ColumnDefinition& column) {
+  TL_RETURN_NOT_OK(CheckPlain(column));
+  return Member(column.Name(), column.Name(), column.Type());
+}
+
 Result<NewTable> ToNewTable(const duckdb::CreateTableInfo& info) {
   if (info.on_conflict == duckdb::OnCreateConflict::REPLACE_ON_CONFLICT) {
     return Unsupported("CREATE OR REPLACE TABLE is not supported: DROP TABLE first");
@@ -134,8 +139,7 @@ Result<NewTable> ToNewTable(const duckdb::CreateTableInfo& info) {
   }
   NewTable result;
   for (const auto& column : info.columns.Logical()) {
-    TL_RETURN_NOT_OK(CheckPlainColumn(column));
-    TL_ASSIGN_OR_RAISE(auto field, Member(column.Name(), column.Name(), column.Type()));
+    TL_ASSIGN_OR_RAISE(auto field, ToNewColumn(column));
     result.schema.fields.push_back(std::move(field));
   }
   for (const auto& constraint : info.constraints) {

@@ -11,6 +11,7 @@
 #include <duckdb/parser/parsed_data/drop_info.hpp>
 #include <duckdb/planner/parsed_data/bound_create_table_info.hpp>
 
+#include "sql/alter_columns.h"
 #include "sql/error.h"
 #include "sql/insert_operator.h"
 #include "sql/metadata_tables.h"
@@ -72,7 +73,7 @@ duckdb::SimilarCatalogEntry LakeSchema::GetSimilarEntry(duckdb::CatalogTransacti
 void ThrowReadOnly(const char* statement) {
   Throw(Unsupported(
       "{} is not supported: SQL reads the lake and changes it by CREATE TABLE, INSERT, ALTER TABLE "
-      "... SET and DROP TABLE; for intermediate results there are CREATE TEMP TABLE and CREATE "
+      "and DROP TABLE; for intermediate results there are CREATE TEMP TABLE and CREATE "
       "TEMP VIEW",
       statement));
 }
@@ -102,18 +103,17 @@ void LakeSchema::DropEntry(duckdb::ClientContext& context, duckdb::DropInfo& inf
 
 void LakeSchema::Alter(duckdb::CatalogTransaction transaction, duckdb::AlterInfo& info) {
   if (info.type != duckdb::AlterType::ALTER_TABLE) ThrowReadOnly("ALTER");
-  std::map<std::string, std::optional<std::string>> changes;
+  std::map<std::string, std::optional<std::string>> settings;
+  std::optional<table::ColumnChange> column;
   const auto& alter = info.Cast<duckdb::AlterTableInfo>();
   if (alter.alter_table_type == duckdb::AlterTableType::SET_TABLE_OPTIONS) {
-    changes = ValueOrThrow(ToSettings(alter.Cast<duckdb::SetTableOptionsInfo>().table_options));
+    settings = ValueOrThrow(ToSettings(alter.Cast<duckdb::SetTableOptionsInfo>().table_options));
   } else if (alter.alter_table_type == duckdb::AlterTableType::RESET_TABLE_OPTIONS) {
     for (const auto& option : alter.Cast<duckdb::ResetTableOptionsInfo>().table_options) {
-      changes[option] = std::nullopt;
+      settings[option] = std::nullopt;
     }
   } else {
-    Throw(
-        Unsupported("ALTER TABLE is supported as SET (setting = value, ...) and RESET (setting, "
-                    "...) only"));
+    column = ValueOrThrow(ToColumnChange(transaction.GetContext(), alter));
   }
   if (ParseMetadataName(info.name)) {
     Throw(Unsupported("ALTER TABLE {}: metadata tables are only read", info.name));
@@ -127,7 +127,9 @@ void LakeSchema::Alter(duckdb::CatalogTransaction transaction, duckdb::AlterInfo
       info.if_not_found == duckdb::OnEntryNotFound::RETURN_NULL) {
     return;
   }
-  ThrowIfError(table::CommitProperties(*ValueOrThrow(std::move(handle)), changes).status());
+  table::Handle& opened = *ValueOrThrow(std::move(handle));
+  ThrowIfError(column ? table::CommitSchema(opened, {*column}).status()
+                      : table::CommitProperties(opened, settings).status());
 }
 
 LakeSchema::Entry LakeSchema::CreateIndex(duckdb::CatalogTransaction, duckdb::CreateIndexInfo&,

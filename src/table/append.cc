@@ -20,10 +20,12 @@ class AppendBuilder {
   AppendBuilder(Handle& handle, const AppendRequest& request)
       : handle_(handle), env_(handle.env()), request_(request) {}
 
-  Result<BuildResult> Build(const Version& base, const std::set<int64_t>& created);
+  Result<BuildResult> Build(const Version& newest, const std::set<int64_t>& created);
 
   // Objects of this call that no attempt owns: the manifest of the new files.
   const std::vector<std::string>& own_keys() const { return own_keys_; }
+  // Columns that the last attempt adds.
+  const std::vector<std::string>& added_columns() const { return added_columns_; }
 
  private:
   Status WriteAddedManifest(const iceberg::TableMetadata& metadata);
@@ -43,6 +45,7 @@ class AppendBuilder {
   int64_t manifest_length_ = 0;
   bool stored_ = false;
   std::vector<std::string> own_keys_;
+  std::vector<std::string> added_columns_;
 };
 
 Status AppendBuilder::WriteAddedManifest(const iceberg::TableMetadata& metadata) {
@@ -103,18 +106,25 @@ Result<ManifestRows> AppendBuilder::NewRows(const Version& base, const iceberg::
   return rows;
 }
 
-Result<BuildResult> AppendBuilder::Build(const Version& base, const std::set<int64_t>& created) {
+Result<BuildResult> AppendBuilder::Build(const Version& newest, const std::set<int64_t>& created) {
   const Rules& rules = *env_.rules;
-  const iceberg::TableMetadata& metadata = *base.metadata;
   if (!request_.batch_id.empty() && rules.batch_ids && (rules.batch_each || !checked_batch_id_)) {
     checked_batch_id_ = true;
-    if (auto hit = FindBatchId(env_, metadata, request_.batch_id)) {
+    if (auto hit = FindBatchId(env_, *newest.metadata, request_.batch_id)) {
       const bool own = created.contains(hit->snapshot_id) && rules.batch_own;
       return Settled{own ? Settled::Why::kOwnSnapshot : Settled::Why::kDuplicate, hit->snapshot_id,
                      hit->rows};
     }
   }
   TL_RETURN_NOT_OK(CheckDataAge(handle_, request_.started_boot_us));
+  Version base = newest;
+  if (request_.columns) {
+    auto fitted = FitColumns(newest, *request_.columns);
+    if (!fitted) return Settled{Settled::Why::kColumnsMoved};
+    base = std::move(fitted->base);
+    added_columns_ = std::move(fitted->added);
+  }
+  const iceberg::TableMetadata& metadata = *base.metadata;
   if (!stored_) TL_RETURN_NOT_OK(WriteAddedManifest(metadata));
   SnapshotAttempt begun = BeginSnapshot(handle_, base);
   Attempt& attempt = begun.attempt;
@@ -140,11 +150,14 @@ namespace {
 Result<AppendOutcome> Conclude(Handle& handle, const AppendRequest& request,
                                const AppendBuilder& builder, Result<CommitResult> committed) {
   const bool failed = !committed.ok() && KindOf(committed.status()) != ErrorKind::kCommitUnknown;
-  const bool duplicate =
-      committed.ok() && committed->settled && committed->settled->why == Settled::Why::kDuplicate;
-  if (failed || duplicate) {
-    std::vector<std::string> keys = request.data_keys;
-    keys.insert(keys.end(), builder.own_keys().begin(), builder.own_keys().end());
+  const auto settled = [&](Settled::Why why) {
+    return committed.ok() && committed->settled && committed->settled->why == why;
+  };
+  const bool duplicate = settled(Settled::Why::kDuplicate);
+  const bool moved = settled(Settled::Why::kColumnsMoved);
+  if (failed || duplicate || moved) {
+    std::vector<std::string> keys = builder.own_keys();
+    if (!moved) keys.insert(keys.end(), request.data_keys.begin(), request.data_keys.end());
     const Env& env = handle.env();
     Status status = Retried(env, [&] { return env.store->DeleteAll(keys); });
     if (!status.ok()) {
@@ -155,6 +168,8 @@ Result<AppendOutcome> Conclude(Handle& handle, const AppendRequest& request,
   TL_RETURN_NOT_OK(committed.status());
   AppendOutcome outcome;
   outcome.duplicate = duplicate;
+  outcome.columns_moved = moved;
+  if (!duplicate && !moved) outcome.added_columns = builder.added_columns();
   if (duplicate) {
     outcome.duplicate_rows = committed->settled->rows;
     outcome.duplicate_snapshot = committed->settled->snapshot_id;

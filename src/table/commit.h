@@ -25,7 +25,7 @@ struct Attempt {
 
 // The builder found that nothing needs committing.
 struct Settled {
-  enum class Why { kNothingToDo, kDuplicate, kOwnSnapshot } why = Why::kNothingToDo;
+  enum class Why { kNothingToDo, kDuplicate, kOwnSnapshot, kColumnsMoved } why = Why::kNothingToDo;
   int64_t snapshot_id = 0;  // that holds the rows, for kDuplicate and kOwnSnapshot
   int64_t rows = 0;
 };

@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "base/utf8.h"
+#include "table/column_names.h"
 #include "table/contract.h"
 #include "table/settings.h"
 #include "table/settings_columns.h"
@@ -25,37 +26,6 @@ constexpr size_t kMaxLabel = 20;        // "=-290308-12-31-23" and some room
 
 bool IsTimestamp(const Type& type) {
   return type.id == TypeId::kTimestamp || type.id == TypeId::kTimestamptz;
-}
-
-Status CheckName(const std::string& name, std::string_view parent) {
-  const std::string of = parent.empty() ? "" : fmt::format(" in column {}", Quote(parent));
-  if (name.empty()) return InvalidArgument("a column{} has no name", of);
-  if (!IsValidUtf8(name)) {
-    return InvalidArgument("column name {}{} is not valid UTF-8", Quote(name), of);
-  }
-  const bool control = std::any_of(name.begin(), name.end(), [](char c) {
-    return static_cast<unsigned char>(c) < 0x20 || c == 0x7F;
-  });
-  if (!control) return Status::OK();
-  return InvalidArgument("column name {}{} has control characters", Quote(name), of);
-}
-
-// Names that SQL can tell apart: DuckDB, Spark and others ignore case.
-Status CheckNames(const std::vector<Field>& fields, std::string_view parent) {
-  std::map<std::string, std::string_view> seen;
-  for (const Field& field : fields) {
-    TL_RETURN_NOT_OK(CheckName(field.name, parent));
-    const auto [other, inserted] = seen.emplace(ToLowerAscii(field.name), field.name);
-    if (!inserted && other->second == field.name) {
-      return InvalidArgument("column {} is there twice", Quote(field.name));
-    }
-    if (!inserted) {
-      return InvalidArgument("columns {} and {} differ only in case, which SQL ignores",
-                             Quote(other->second), Quote(field.name));
-    }
-    TL_RETURN_NOT_OK(CheckNames(field.type.fields, parent.empty() ? field.name : parent));
-  }
-  return Status::OK();
 }
 
 Status NotInSchema(const Schema& schema, std::string_view what, std::string_view name) {
@@ -167,7 +137,7 @@ Status AddIngestTime(const TableOptions& options, Schema* schema) {
 Result<Schema> FinalSchema(const Schema& given, const TableOptions& options) {
   if (given.fields.empty()) return InvalidArgument("the schema has no columns");
   Schema schema = given;
-  TL_RETURN_NOT_OK(CheckNames(schema.fields, ""));
+  TL_RETURN_NOT_OK(CheckColumnNames(schema.fields));
   if (options.time_column.empty()) {
     TL_RETURN_NOT_OK(CheckPlain(options));
   } else {

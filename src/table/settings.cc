@@ -282,6 +282,7 @@ Result<Settings> ResolveSettings(const std::map<std::string, std::string>& prope
   TL_ASSIGN_OR_RAISE(out.bloom_columns, SplitNames(resolver.Text("bloom-columns")));
   out.write_memory_bytes = resolver.Number("write-memory-bytes");
   out.temp_directory = resolver.Text("temp-directory");
+  out.add_new_columns = resolver.Text("new-columns") == "add";
   out.max_future_us = resolver.Number("max-future");
   out.commit_timeout_us = resolver.Number("commit-timeout");
   out.snapshot_retention_us = resolver.Number("snapshot-retention");

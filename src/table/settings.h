@@ -79,6 +79,7 @@ struct Settings {
   std::vector<std::string> bloom_columns;  // names, in the order given
   int64_t write_memory_bytes = 0;   // what one append may hold, at most
   std::string temp_directory;       // of spilled rows; empty: as the environment says
+  bool add_new_columns = false;     // new-columns
   int64_t max_future_us = 0;        // kNoMaxFuture: off (do not add it to a time)
   int64_t commit_timeout_us = 0;    // time budget of one commit's retries
   int64_t metadata_min_age_us = 0;  // the "age" of the commit protocol

@@ -98,6 +98,10 @@ const std::vector<SettingDef>& Rows() {
        "Folder of that file. Without a value: the environment variable TMPDIR, else /tmp. The file "
        "has no name and is gone with the process, however it ends.",
        "timelake.temp-directory"},
+      {"new-columns", "error", kLayout, kChoice, 0, 0, "error,add",
+       "Data with columns that the table lacks: refused, or the table gets them by the same "
+       "commit, of the types that a new table would have, NULL in the rows before.",
+       "timelake.new-columns"},
       {"max-future", "1d", kLayout, kDuration, kMicrosPerMilli, kThousandYears, "off",
        "Rows later than now plus this are refused or skipped.", "timelake.max-future"},
       {"commit-timeout", "60s", kAtTable | kAtSession | kAtCall, kDuration, kMicrosPerMilli,

@@ -27,7 +27,7 @@ def test_the_report_as_json(tl):
     report = tl("append", "t", tl.file("a.csv", ROWS), "--json").json()
     seconds, size = report.pop("seconds"), report.pop("bytes")
     assert report == {"table": "default.t", "rows": 3, "skipped": 0, "files": 2, "commits": 1, "duplicates": 0,
-                      "version": 2}
+                      "version": 2, "added_columns": []}
     assert seconds > 0 and size > 0
 
 

@@ -267,6 +267,8 @@ def test_async(timelake, tmp_path):
             assert (await table.info())["rows"] == 2 and len(await table.files()) == 2
             first = (await table.snapshots())[0]["snapshot_id"]
             await table.set_properties({"min-snapshots": 3})
+            await table.alter(add={"p": "int"}, after="device")
+            await table.alter(drop="p")
             await table.rollback(first)
             await table.refresh()
             await table.maintain()

@@ -43,6 +43,7 @@ def synchronous() -> None:
         assert_type(table.scan(["v"], "v > 1", start="2026-01-03"), timelake.Result)
         assert_type(lake.tables(), list[str])
         table.set_properties({"max-future": None, "min-snapshots": 5})
+        table.alter(drop="x", rename={"a": "b"}, widen={"n": "long"}, add={"p": "double"}, after="b")
         table.rollback(5)
         try:
             lake.table("nope")

@@ -256,6 +256,91 @@ TEST(ValidAt, ExpiredAncestorsEndIt) {
   EXPECT_THAT(table.Text(), HasSubstr("snapshot 1 has expired"));
 }
 
+// The columns of the head from now on: those so far, without those of `dropped` and with `added`.
+void ChangeColumns(History* history, const std::string& dropped, const std::string& added) {
+  auto& metadata = history->metadata();
+  iceberg::Schema schema = *iceberg::CurrentSchema(metadata);
+  int highest = 0;
+  for (const auto& known : metadata.schemas) {
+    highest = std::max(highest, iceberg::HighestFieldId(known));
+  }
+  std::erase_if(schema.fields, [&](const auto& field) { return field.name == dropped; });
+  if (!added.empty()) {
+    iceberg::Type type;
+    type.id = iceberg::TypeId::kDouble;
+    schema.fields.push_back({highest + 1, added, false, type, std::nullopt, {}});
+  }
+  schema.schema_id = static_cast<int>(metadata.schemas.size());
+  metadata.current_schema_id = schema.schema_id;
+  metadata.schemas.push_back(std::move(schema));
+}
+
+TEST(ValidAt, AnIndexOfBeforeAChangeOfColumns) {
+  History history;
+  history.Commit("append", {history.File({{"a", 1, 1}, {"b", 1, 2}})});
+  history.NameIndex(history.newest());
+  history.head().schema_id = 0;
+  history.head().summary[table::kWriter] = "timelake-cpp 0.1.0";
+  ChangeColumns(&history, "", "p");
+  const auto with_new = history.Find();
+  ASSERT_TRUE(with_new);
+  EXPECT_EQ((*with_new)->num_columns(), 4);
+  EXPECT_EQ((*with_new)->column(3)->null_count(), 2);
+  EXPECT_EQ(history.Text(), "a=1 b=2");
+  ChangeColumns(&history, "v", "v");
+  const auto other = history.Find();
+  ASSERT_TRUE(other);
+  EXPECT_EQ((*other)->column(3)->null_count(), 2);
+}
+
+TEST(ValidAt, AColumnThatIsBackEndsIt) {
+  History history;
+  ChangeColumns(&history, "", "p");
+  ChangeColumns(&history, "p", "");
+  history.Commit("append", {history.File({{"a", 1, 1}})});
+  history.File({{"a", 1, 2}});
+  history.NameIndex(history.newest());
+  history.head().schema_id = 2;
+  history.head().summary[table::kWriter] = "timelake-cpp 0.1.0";
+  EXPECT_EQ(history.Text(), "a=2");
+  history.metadata().current_schema_id = 1;
+  EXPECT_EQ(history.Text(), "a=1");  // from the files
+}
+
+// The peer carries the rows of an index on by position.
+TEST(ValidAt, AnIndexThatThePeerExtendedOverAChangeOfColumns) {
+  History history;
+  history.Commit("append", {history.File({{"a", 1, 1}, {"b", 1, 2}})});
+  history.NameIndex(history.newest());
+  history.head().schema_id = 0;
+  history.head().summary[table::kWriter] = "timelake-cpp 0.1.0";
+  ChangeColumns(&history, "", "p");
+  const auto wrong = history.newest();
+  history.Commit("append", {history.File({{"b", 2, 3}})});
+  history.NameIndex(wrong);
+  history.head().schema_id = 1;
+  EXPECT_EQ(history.Text(), "a=1 b=3");  // from the one before
+  // What it makes of that is no better.
+  history.Commit("append", {history.File({{"c", 2, 4}})});
+  history.NameIndex(wrong);
+  history.head().schema_id = 1;
+  EXPECT_EQ(history.Text(), "a=1 b=3 c=4");
+  // One of ours is, and what the peer makes of it.
+  history.Commit("append", {history.File({{"d", 2, 5}})});
+  history.NameIndex(history.newest());
+  history.head().schema_id = 1;
+  history.head().summary[table::kWriter] = "timelake-cpp 0.1.0";
+  EXPECT_EQ(history.Text(), "d=5");
+  history.Commit("append", {history.File({{"e", 2, 6}})});
+  history.NameIndex(history.newest());
+  history.head().schema_id = 1;
+  EXPECT_EQ(history.Text(), "e=6");
+  // Unless nobody knows what it was made of.
+  history.metadata().snapshots.erase(history.metadata().snapshots.begin(),
+                                     history.metadata().snapshots.end() - 1);
+  EXPECT_THAT(history.Text(), testing::HasSubstr("has expired"));
+}
+
 TEST(ValidAt, MissingAndBrokenIndexesMeanNone) {
   History table;
   table.Commit("append", {table.File({{"a", 5, 1}})});

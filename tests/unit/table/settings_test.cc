@@ -104,6 +104,7 @@ const ValueCase kValues[] = {
      {"", "0", "65535", "1GiB"},
      "65536 .. "},
     {"temp-directory", kAtSession | kAtCall, {"/var/tmp"}, {"", "\xFF"}, "text"},
+    {"new-columns", kLayout, {"error", "add"}, {"", "Add", "true"}, "error, add"},
     {"max-future",
      kLayout,
      {"1d", "10y", "1ms", "off"},
