@@ -23,6 +23,7 @@ struct Arguments {
   std::vector<std::string> tables;
   std::vector<std::string> settings;
   bool no_compact = false;
+  bool no_retention = false;
   bool no_expire = false;
   bool json = false;
   MaintainOptions options;
@@ -31,7 +32,8 @@ struct Arguments {
 Json ToJson(const std::string& table, const MaintainReport& report) {
   Json planned = Json::array();
   for (const MaintainStep& step : report.planned) {
-    planned.push_back({{"partition", step.partition},
+    planned.push_back({{"task", step.task},
+                       {"partition", step.partition},
                        {"reason", step.reason},
                        {"files", step.files},
                        {"bytes", step.bytes},
@@ -39,6 +41,10 @@ Json ToJson(const std::string& table, const MaintainReport& report) {
   }
   return {{"table", table},
           {"planned", std::move(planned)},
+          {"partitions_dropped", report.partitions_dropped},
+          {"files_dropped", report.files_dropped},
+          {"rows_dropped", report.rows_dropped},
+          {"files_held_back", report.files_held_back},
           {"partitions_compacted", report.partitions_compacted},
           {"files_rewritten", report.files_rewritten},
           {"files_written", report.files_written},
@@ -51,30 +57,39 @@ Json ToJson(const std::string& table, const MaintainReport& report) {
           {"merges_abandoned", report.merges_abandoned},
           {"merges_left", report.merges_left},
           {"bytes_left", report.bytes_left},
+          {"index_rebuilt", report.index_rebuilt},
           {"snapshots_expired", report.snapshots_expired},
           {"versions_freed", report.versions_freed},
           {"objects_deleted", report.objects_deleted},
           {"seconds", report.seconds}};
 }
 
-// What would be merged, group by group.
+// What would be dropped and merged, partition by partition.
 std::string PlanText(const std::string& table, const MaintainReport& report) {
-  if (report.planned.empty()) return table + ": nothing to merge\n";
+  if (report.planned.empty()) return table + ": nothing to drop or merge\n";
   std::vector<std::vector<std::string>> rows;
-  int64_t files = 0, bytes = 0;
+  int64_t dropped = 0, merged = 0, bytes = 0;
   for (const MaintainStep& step : report.planned) {
     rows.push_back({step.partition.empty() ? "-" : step.partition, Count(step.files),
                     Bytes(step.bytes), Count(step.rows), step.reason});
-    files += step.files;
+    (step.task == "retention" ? dropped : merged) += step.files;
     bytes += step.bytes;
   }
-  return fmt::format("{}: would merge {}, {}\n", table, Counted(files, "file"), Bytes(bytes)) +
+  std::string text = table + ": would";
+  if (dropped > 0) text += fmt::format(" drop {}", Counted(dropped, "file"));
+  if (dropped > 0 && merged > 0) text += " and";
+  if (merged > 0) text += fmt::format(" merge {}", Counted(merged, "file"));
+  return fmt::format("{}, {}\n", text, Bytes(bytes)) +
          RenderTable({{"partition"}, {"files", true}, {"size", true}, {"rows", true}, {"reason"}},
                      rows);
 }
 
 std::string DoneText(const std::string& table, const MaintainReport& report) {
   std::string text = table + ":";
+  if (report.files_dropped > 0) {
+    text += fmt::format(" {} of {} dropped,", Counted(report.rows_dropped, "row"),
+                        Counted(report.partitions_dropped, "past partition"));
+  }
   if (report.files_rewritten > 0) {
     text += fmt::format(" {} of {} merged into {},", Counted(report.files_rewritten, "file"),
                         Counted(report.partitions_compacted, "partition"), report.files_written);
@@ -86,6 +101,7 @@ std::string DoneText(const std::string& table, const MaintainReport& report) {
     text += fmt::format(" {} and {} applied,", Counted(report.delete_files_removed, "delete file"),
                         Counted(report.rows_deleted, "deleted row"));
   }
+  if (report.index_rebuilt) text += " last-value index built again,";
   if (report.snapshots_expired > 0) {
     text += fmt::format(" {} expired,", Counted(report.snapshots_expired, "snapshot"));
   }
@@ -109,6 +125,7 @@ std::string DoneText(const std::string& table, const MaintainReport& report) {
 Status Run(Context* context, const Arguments& arguments) {
   MaintainOptions options = arguments.options;
   options.compact = !arguments.no_compact;
+  options.retention = !arguments.no_retention;
   options.expire = !arguments.no_expire;
   options.cancelled = [] { return Stopping(); };
   ARROW_ASSIGN_OR_RAISE(options.settings, ParsePairs(arguments.settings, "--set"));
@@ -144,11 +161,13 @@ Status Run(Context* context, const Arguments& arguments) {
 void AddMaintain(CLI::App* app, Context* context) {
   auto arguments = std::make_shared<Arguments>();
   CLI::App* command = app->add_subcommand(
-      "maintain", "Merge small files, expire old snapshots and delete what nothing needs");
+      "maintain",
+      "Drop past partitions, merge small files, expire snapshots, delete what nothing needs");
   command->add_option("TABLES", arguments->tables, "Tables (default: all)")->type_name("");
   command->add_flag("--dry-run", arguments->options.dry_run,
-                    "Only show what would be merged, and why");
+                    "Only show what would be dropped and merged, and why");
   command->add_flag("--no-compact", arguments->no_compact, "Merge no files");
+  command->add_flag("--no-retention", arguments->no_retention, "Drop no past partitions");
   command->add_flag("--no-expire", arguments->no_expire, "Expire no snapshots and delete nothing");
   command->add_flag("--full", arguments->options.full,
                     "Merge every partition as a whole, also where nothing asks for it");

@@ -14,20 +14,24 @@ namespace timelake {
 
 // Which tasks run, in this order. docs/maintenance.md says what each does.
 struct MaintainOptions {
-  bool compact = true;     // small, unsorted and overlapping data files are merged
+  bool retention = true;  // partitions older than the table's retention are dropped
+  // Small, unsorted and overlapping data files are merged; a lost last-value index is built again.
+  bool compact = true;
   bool expire = true;      // snapshots by the table's settings, then what no version needs any more
   bool full = false;       // compact every partition as a whole, also where nothing asks for it
   bool dry_run = false;    // only say what would be done
   int64_t max_bytes = 0;   // of data files that compaction reads; 0: no limit
   double max_seconds = 0;  // no merge begins after; what is done is committed; 0: no limit
   std::map<std::string, std::string> settings;  // call-level settings, over the table's
-  std::function<bool()> cancelled;  // polled; what was merged before and is committed stays
+  // Polled from several threads; what was merged before and is committed stays.
+  std::function<bool()> cancelled;
 };
 
-// Files that compaction merges (or would).
+// Files of one partition that are dropped or merged (or would be).
 struct MaintainStep {
+  std::string task;       // "retention", "compaction"
   std::string partition;  // "time_day=2026-01-03"; empty: unpartitioned
-  std::string reason;     // "small files", "files not in order", ...
+  std::string reason;     // "past retention", "small files", "files not in order", ...
   int64_t files = 0;
   int64_t bytes = 0;
   int64_t rows = 0;
@@ -35,6 +39,10 @@ struct MaintainStep {
 
 struct MaintainReport {
   std::vector<MaintainStep> planned;
+  int64_t partitions_dropped = 0;  // by retention
+  int64_t files_dropped = 0;
+  int64_t rows_dropped = 0;
+  int64_t files_held_back = 0;  // past retention, but an older row would come back without them
   int64_t partitions_compacted = 0;
   int64_t files_rewritten = 0;
   int64_t files_written = 0;
@@ -47,6 +55,7 @@ struct MaintainReport {
   int64_t merges_abandoned = 0;  // another writer changed what they rest on; run again
   int64_t merges_left = 0;       // by max_bytes or max_seconds, for the next run
   int64_t bytes_left = 0;        // of those
+  bool index_rebuilt = false;    // the last-value index, which the table had lost
   int64_t snapshots_expired = 0;
   int64_t versions_freed = 0;
   int64_t objects_deleted = 0;  // metadata files of freed versions and all that only they named

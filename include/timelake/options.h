@@ -72,7 +72,7 @@ struct AppendOptions {
 
 struct AppendResult {
   int64_t rows = 0;     // rows committed (of the first append, when `duplicate`)
-  int64_t skipped = 0;  // rows dropped by `on_future = skip`
+  int64_t skipped = 0;  // rows dropped by `on_future = skip` or the setting on-expired
   int64_t files = 0;    // data files committed
   int64_t bytes = 0;    // their size
   int64_t version =
@@ -83,6 +83,10 @@ struct AppendResult {
   std::vector<std::string> added_columns;
   bool duplicate = false;  // the batch id was known: nothing was written
   double commit_ms = 0;    // time from the first attempt to the acknowledgement
+  // Of the maintenance that the append did afterwards (setting auto-maintain); most do none.
+  int64_t files_merged = 0;
+  int64_t files_written = 0;      // by merging them
+  std::string maintenance_error;  // why it failed; the append has not
 };
 
 }  // namespace timelake

@@ -41,6 +41,8 @@ nb::dict ToDict(const AppendResult& result) {
   report["skipped"] = result.skipped;
   report["added_columns"] = result.added_columns;
   report["snapshot_id"] = result.snapshot_id ? nb::cast(result.snapshot_id) : nb::none();
+  report["files_merged"] = result.files_merged;
+  if (!result.maintenance_error.empty()) report["maintenance_error"] = result.maintenance_error;
   return report;
 }
 
@@ -112,6 +114,7 @@ nb::dict ToDict(const FileInfo& info) {
 
 nb::dict ToDict(const MaintainStep& step) {
   nb::dict d;
+  d["task"] = step.task;
   d["partition"] = step.partition;
   d["reason"] = step.reason;
   d["files"] = step.files;
@@ -326,7 +329,11 @@ nb::dict ToDict(const MaintainReport& report) {
   d["merges_abandoned"] = report.merges_abandoned;
   d["merges_left"] = report.merges_left;
   d["bytes_left"] = report.bytes_left;
-  d["partitions_dropped"] = 0;
+  d["partitions_dropped"] = report.partitions_dropped;
+  d["files_dropped"] = report.files_dropped;
+  d["rows_dropped"] = report.rows_dropped;
+  d["files_held_back"] = report.files_held_back;
+  d["index_rebuilt"] = report.index_rebuilt;
   d["snapshots_expired"] = report.snapshots_expired;
   d["versions_freed"] = report.versions_freed;
   d["objects_deleted"] = report.objects_deleted;
@@ -339,6 +346,7 @@ nb::dict ToDict(const MaintainReport& report) {
 nb::dict Maintain(const TableObject& self, const nb::dict& given,
                   const std::shared_ptr<CancelToken>& token) {
   MaintainOptions options;
+  options.retention = nb::cast<bool>(given["retention"]);
   options.compact = nb::cast<bool>(given["compact"]);
   options.expire = nb::cast<bool>(given["expire"]);
   options.full = nb::cast<bool>(given["full"]);

@@ -306,7 +306,7 @@ class AsyncTable:
     ) -> MaintainReport:
         """As :meth:`Table.maintain`."""
         options = maintain_options(
-            compact, expire, full, dry_run, max_bytes, max_seconds, settings
+            compact, retention, expire, full, dry_run, max_bytes, max_seconds, settings
         )
         return await self._runner.stoppable(
             lambda token: self._table._core.maintain(options, token)
@@ -425,6 +425,12 @@ class AsyncLake:
     async def drop_table(self, name: str, *, if_exists: bool = False, purge: bool = False) -> None:
         """As :meth:`Lake.drop_table`."""
         await self._runner.run(self._lake.drop_table, name, if_exists=if_exists, purge=purge)
+
+    async def maintain(
+        self, tables: Sequence[str] | None = None, **options: Any
+    ) -> dict[str, MaintainReport]:
+        """As :meth:`Lake.maintain`."""
+        return await self._runner.run(self._lake.maintain, tables, **options)
 
     async def sql(
         self,

@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from . import _data, _progress
+from ._errors import TimelakeError
 from ._native import core
 from ._result import Result
 from ._table import Table, append_options, read_options
@@ -17,7 +18,15 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from . import _core
-    from ._types import ImportReport, Params, ProgressOption, SchemaInput, SettingInfo, StrPath
+    from ._types import (
+        ImportReport,
+        MaintainReport,
+        Params,
+        ProgressOption,
+        SchemaInput,
+        SettingInfo,
+        StrPath,
+    )
 
 __all__ = ["Lake", "Session", "infer_schema", "settings"]
 
@@ -254,6 +263,36 @@ class Lake:
             []
         """
         self._core.drop_table(name, if_exists, purge)
+
+    def maintain(
+        self, tables: Sequence[str] | None = None, **options: Any
+    ) -> dict[str, MaintainReport]:
+        """Maintains several tables, one after the other; all of them without names.
+
+        Args:
+            tables: Their names.
+            options: As for :meth:`Table.maintain`.
+
+        Returns:
+            A report for each table, by the name that was given (or by its full name).
+
+        Raises:
+            TimelakeError: Of the first table that failed, once the others are done.
+
+        Example:
+            >>> list(lake.maintain())
+            ['default.readings']
+        """
+        reports: dict[str, MaintainReport] = {}
+        failed: TimelakeError | None = None
+        for name in self.tables() if tables is None else tables:
+            try:
+                reports[name] = self.table(name).maintain(**options)
+            except TimelakeError as error:
+                failed = failed or error
+        if failed is not None:
+            raise failed
+        return reports
 
     def sql(
         self,

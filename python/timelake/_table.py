@@ -135,8 +135,10 @@ class Table:
                 these. A named index of a pandas frame is a column.
             batch_id: Name of this load. Repeating it changes nothing and reports ``duplicate``, so
                 a load whose outcome is unknown can be repeated.
-            maintain: True: run :meth:`maintain` afterwards; the report then has ``maintenance``, or
-                ``maintenance_error`` when that failed (the rows are in the table).
+            maintain: None: merge small files now and then, as the setting ``auto-maintain`` says.
+                True: run all of :meth:`maintain` afterwards; the report then has ``maintenance``.
+                False: neither. Whenever it fails the rows are in the table all the same, and the
+                report has ``maintenance_error``.
             properties: Extra keys for the summary of the snapshot.
             on_future: ``"error"`` (default) or ``"skip"``: what happens to rows later than now plus
                 the setting ``max-future``.
@@ -178,6 +180,8 @@ class Table:
         progress: ProgressOption,
         token: _core.CancelToken | None,
     ) -> AppendReport:
+        if maintain is not None:
+            settings = {**(settings or {}), "auto-maintain": False}
         options = append_options(batch_id, properties, on_future, settings)
         total = _data.row_count(data) if progress else None
         source = _data.to_source(data, lambda: self.schema)
@@ -501,18 +505,19 @@ class Table:
     ) -> MaintainReport:
         """Keeps the table small and fast. Safe beside any number of writers and readers.
 
-        Small, unsorted and overlapping data files are merged; with ``dedup`` the last write of each
-        series and time stays. Snapshots that the table's settings no longer want expire
-        (``snapshot-retention``, ``min-snapshots``, ``max-snapshots``), and files that no version
-        needs are deleted. Retention and rollups are still to come.
+        Partitions older than the table's ``retention`` are dropped. Small, unsorted and overlapping
+        data files are merged; with ``dedup`` the last write of each series and time stays.
+        Snapshots that the table's settings no longer want expire (``snapshot-retention``,
+        ``min-snapshots``, ``max-snapshots``), and files that no version needs are deleted. Rollups
+        are still to come.
 
         Args:
             compact: Merge data files.
-            retention: Not in this version.
+            retention: Drop past partitions.
             expire: Expire snapshots and delete what nothing needs any more.
             rollups: Not in this version.
             full: Merge every partition as a whole, also where nothing asks for it.
-            dry_run: Only say what would be merged (``planned`` in the report).
+            dry_run: Only say what would be dropped and merged (``planned`` in the report).
             max_bytes: Of data files that one run reads; 0: no limit. The next run goes on.
             max_seconds: No merge begins after; what is done is committed. 0: no limit.
             settings: Settings for this call, e.g. ``{"write-memory-bytes": 256 << 20}``.
@@ -530,7 +535,9 @@ class Table:
             (2, 1)
         """
         return self._core.maintain(
-            maintain_options(compact, expire, full, dry_run, max_bytes, max_seconds, settings)
+            maintain_options(
+                compact, retention, expire, full, dry_run, max_bytes, max_seconds, settings
+            )
         )
 
     def refresh(self) -> None:
@@ -571,6 +578,7 @@ def append_options(
 
 def maintain_options(
     compact: bool,
+    retention: bool,
     expire: bool,
     full: bool,
     dry_run: bool,
@@ -580,6 +588,7 @@ def maintain_options(
 ) -> dict[str, Any]:
     return {
         "compact": bool(compact),
+        "retention": bool(retention),
         "expire": bool(expire),
         "full": bool(full),
         "dry_run": bool(dry_run),

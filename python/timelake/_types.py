@@ -68,8 +68,9 @@ class AppendReport(TypedDict):
     commit_ms: float  #: milliseconds from the first attempt to the acknowledgement
     attempts: int  #: attempts to commit; 0 when nothing was committed
     duplicate: bool  #: the batch id was known: nothing was written
-    skipped: int  #: rows dropped by ``on_future="skip"``
+    skipped: int  #: rows dropped by ``on_future="skip"`` or the setting ``on-expired``
     added_columns: list[str]  #: columns that the table has got: setting ``new-columns``
+    files_merged: int  #: by the maintenance that the append did afterwards; most do none
     snapshot_id: (
         int | None
     )  #: the snapshot that added the rows (of the first append, for a duplicate)
@@ -98,10 +99,11 @@ class ImportReport(TypedDict):
 
 
 class MaintainStep(TypedDict):
-    """Files that compaction merges (or would, in a dry run)."""
+    """Files of one partition that are dropped or merged (or would be, in a dry run)."""
 
+    task: str  #: ``"retention"`` or ``"compaction"``
     partition: str  #: ``"time_day=2026-01-03"``; empty if the table is not partitioned
-    reason: str  #: ``"small files"``, ``"files not in order"``, ...
+    reason: str  #: ``"past retention"``, ``"small files"``, ``"files not in order"``, ...
     files: int
     bytes: int
     rows: int
@@ -123,7 +125,11 @@ class MaintainReport(TypedDict):
     merges_abandoned: int  #: another writer changed what they rest on; run again
     merges_left: int  #: by ``max_bytes`` or ``max_seconds``, for the next run
     bytes_left: int  #: of those
-    partitions_dropped: int  #: 0 in this version
+    partitions_dropped: int  #: by retention
+    files_dropped: int
+    rows_dropped: int
+    files_held_back: int  #: past retention, but an older row would come back without them
+    index_rebuilt: bool  #: the last-value index, which the table had lost
     snapshots_expired: int
     versions_freed: int
     objects_deleted: int

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "api/after_append.h"
 #include "api/new_columns.h"
 #include "index/next_index.h"
 #include "table/append.h"
@@ -265,6 +266,10 @@ Result<AppendResult> AppendCall::Run(arrow::RecordBatchReader* reader) {
       AppendResult result = Report(round->written, outcome);
       result.commit_ms = static_cast<double>(env.clock->BootMicros() - started) / 1000.0;
       env.Metric("append.rows", result.duplicate ? 0 : result.rows);
+      if (create_ == nullptr && !result.duplicate) {
+        MaintainAfter(handle_, round->target, round->written, outcome.commit.version, options_,
+                      &result);
+      }
       return result;
     }
     before_ = std::move(round);

@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "api/append.h"
 #include "maintain/compaction.h"
 #include "maintain/expiry.h"
 #include "maintain/free_versions.h"
+#include "maintain/index_rebuild.h"
+#include "maintain/retention.h"
 #include "table/load.h"
 #include "table/table_impl.h"
 
@@ -32,7 +35,10 @@ class Run {
   Result<MaintainReport> Do() {
     TL_RETURN_NOT_OK(CheckOptions());
     TL_RETURN_NOT_OK(CheckCancelled());
+    if (options_.retention) TL_RETURN_NOT_OK(Retain());
+    TL_RETURN_NOT_OK(CheckCancelled());
     if (options_.compact) TL_RETURN_NOT_OK(Compact());
+    if (options_.compact && !options_.dry_run) TL_RETURN_NOT_OK(RebuildIndex());
     TL_RETURN_NOT_OK(CheckCancelled());
     if (options_.expire && !options_.dry_run) TL_RETURN_NOT_OK(Expire());
     report_.seconds = static_cast<double>(env_.clock->BootMicros() - started_) / 1e6;
@@ -64,11 +70,39 @@ class Run {
     return commit;
   }
 
+  // The table as it is written, at the version that is the newest now.
+  Result<write::Target> Newest(table::Version* base) {
+    TL_ASSIGN_OR_RAISE(*base, table::LoadNewest(handle_));
+    TL_ASSIGN_OR_RAISE(auto target,
+                       api::MakeTarget(handle_, *base->metadata, session_, options_.settings));
+    if (!std::exchange(warned_, true)) {
+      for (const auto& warning : target.settings.warnings) env_.Log(LogLevel::kWarning, warning);
+    }
+    return target;
+  }
+
+  Status Retain() {
+    table::Version base;
+    TL_ASSIGN_OR_RAISE(const write::Target target, Newest(&base));
+    if (!target.contract.retention_us) return Status::OK();
+    maintain::RetentionReport done;
+    TL_RETURN_NOT_OK(maintain::RunRetention(handle_, target, options_.dry_run,
+                                            CommitWithin(target.settings), &done));
+    for (const auto& partition : done.partitions) {
+      report_.planned.push_back({"retention", partition.partition, "past retention",
+                                 partition.files, partition.bytes, partition.rows});
+    }
+    report_.files_held_back = done.held_back;
+    if (options_.dry_run) return Status::OK();
+    report_.partitions_dropped = static_cast<int64_t>(done.partitions.size());
+    report_.files_dropped = done.files;
+    report_.rows_dropped = done.rows;
+    return Status::OK();
+  }
+
   Status Compact() {
-    TL_ASSIGN_OR_RAISE(const table::Version base, table::LoadNewest(handle_));
-    TL_ASSIGN_OR_RAISE(const write::Target target,
-                       api::MakeTarget(handle_, *base.metadata, session_, options_.settings));
-    for (const auto& warning : target.settings.warnings) env_.Log(LogLevel::kWarning, warning);
+    table::Version base;
+    TL_ASSIGN_OR_RAISE(const write::Target target, Newest(&base));
     maintain::CompactionOptions options;
     options.full = options_.full;
     options.dry_run = options_.dry_run;
@@ -82,7 +116,7 @@ class Run {
     TL_RETURN_NOT_OK(maintain::RunCompaction(handle_, base, target, options, &done));
     for (const auto& merge : done.planned) {
       report_.planned.push_back(
-          {merge.partition, merge.reason, merge.files, merge.bytes, merge.rows});
+          {"compaction", merge.partition, merge.reason, merge.files, merge.bytes, merge.rows});
     }
     report_.partitions_compacted = done.partitions;
     report_.files_rewritten = done.files_rewritten;
@@ -96,6 +130,17 @@ class Run {
     report_.merges_abandoned = done.groups_abandoned;
     report_.merges_left = done.groups_left;
     report_.bytes_left = done.bytes_left;
+    return Status::OK();
+  }
+
+  Status RebuildIndex() {
+    TL_RETURN_NOT_OK(CheckCancelled());
+    table::Version base;
+    TL_ASSIGN_OR_RAISE(const write::Target target, Newest(&base));
+    if (!target.contract.is_time_series()) return Status::OK();
+    TL_ASSIGN_OR_RAISE(const auto done,
+                       maintain::RunIndexRebuild(handle_, target, CommitWithin(target.settings)));
+    report_.index_rebuilt = done.committed;
     return Status::OK();
   }
 
@@ -123,6 +168,7 @@ class Run {
   const MaintainOptions& options_;
   const int64_t started_;
   MaintainReport report_;
+  bool warned_ = false;
 };
 
 }  // namespace

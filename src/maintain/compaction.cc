@@ -1,6 +1,7 @@
 #include "maintain/compaction.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -13,6 +14,7 @@
 #include "maintain/compaction_plan.h"
 #include "maintain/live_files.h"
 #include "maintain/merge_files.h"
+#include "maintain/retention_plan.h"
 #include "write/sort.h"
 
 namespace timelake::maintain {
@@ -32,7 +34,7 @@ class Run {
         target_(target),
         options_(options),
         report_(report),
-        commit_(handle, target, options.commit) {}
+        commit_(handle, target, options.commit, options.window) {}
 
   Status Do(const table::Version& base);
 
@@ -43,6 +45,7 @@ class Run {
   bool TimeIsUp() const {
     return options_.deadline_boot_us != 0 && env_.clock->BootMicros() >= options_.deadline_boot_us;
   }
+  std::optional<int64_t> ColdBefore(const LiveFiles& live) const;
   Status Merge(const LiveFiles& live, const CompactionGroup& group);
   Status Commit();
 
@@ -58,17 +61,9 @@ class Run {
   std::set<std::string> partitions_;
 };
 
-std::string PartitionOf(const LiveFiles& live, const scan::ScanFile& file) {
-  const iceberg::PartitionSpec* spec = iceberg::SpecById(live.metadata(), file.spec_id);
-  if (spec == nullptr) return "";
-  return iceberg::PartitionPath(*spec, *iceberg::CurrentSchema(live.metadata()),
-                                file.data->partition)
-      .ValueOr("");
-}
-
 void Run::Describe(const LiveFiles& live, const CompactionPlan& plan) {
   for (const CompactionGroup& group : plan.groups) {
-    report_->planned.push_back({PartitionOf(live, *live.files()[group.files.front()].file),
+    report_->planned.push_back({live.PartitionOf(*live.files()[group.files.front()].file),
                                 std::string(ReasonText(group.reason)),
                                 static_cast<int64_t>(group.files.size()), group.bytes, group.rows});
   }
@@ -96,6 +91,20 @@ void Run::FindLastUses(const LiveFiles& live, const CompactionPlan& plan) {
   }
 }
 
+// Partitions that end before this are cold. A clock that runs ahead must not make them so, nor a
+// single row of a far year: what is earlier of the clock and the newest row counts.
+std::optional<int64_t> Run::ColdBefore(const LiveFiles& live) const {
+  if (!target_.contract.time_id || options_.cold_after_us == table::kNeverCold) return std::nullopt;
+  int64_t newest = std::numeric_limits<int64_t>::min();
+  for (const LiveFile& file : live.files()) newest = std::max(newest, file.range.last);
+  int64_t before = 0;
+  if (__builtin_sub_overflow(std::min(newest, env_.clock->NowMicros()), options_.cold_after_us,
+                             &before)) {
+    return std::nullopt;
+  }
+  return before;
+}
+
 // Whether what is merged before group `next` may be committed without it.
 bool Run::MayPart(size_t next) const {
   return std::all_of(last_use_.begin(), last_use_.begin() + static_cast<ptrdiff_t>(next),
@@ -121,10 +130,10 @@ Status Run::Merge(const LiveFiles& live, const CompactionGroup& group) {
   if (!merged.ok()) {
     return WithContext(merged.status(),
                        fmt::format("table {}: compacting {} files of partition {}", handle_.name(),
-                                   request.files.size(), PartitionOf(live, *request.files[0])));
+                                   request.files.size(), live.PartitionOf(*request.files[0])));
   }
   pending.merged = *std::move(merged);
-  pending.partition = PartitionOf(live, *request.files.front());
+  pending.partition = live.PartitionOf(*request.files.front());
   pending.bytes = group.bytes;
   commit_.Add(std::move(pending));
   return Status::OK();
@@ -153,13 +162,20 @@ Status Run::Commit() {
 }
 
 Status Run::Do(const table::Version& base) {
-  TL_ASSIGN_OR_RAISE(const auto live, LiveFiles::Read(env_, base.metadata, target_));
+  TL_ASSIGN_OR_RAISE(const auto live,
+                     LiveFiles::Read(env_, base.metadata, target_, options_.window));
   CompactionRules rules;
   rules.dedup = target_.contract.dedup;
   rules.has_order = write::FollowsOrder(target_);
   rules.target_bytes = target_.settings.target_file_size_bytes;
   rules.full = options_.full;
   rules.max_bytes = options_.max_bytes;
+  if (options_.tier_files > 0) {
+    rules.tier_files = options_.tier_files;
+    rules.cold = [&, before = ColdBefore(*live)](const LiveFile& file) {
+      return before && IsPast(file, live->metadata(), *target_.contract.time_id, *before);
+    };
+  }
   const CompactionPlan plan = PlanCompaction(live->files(), rules, live->meet());
   Describe(*live, plan);
   if (options_.dry_run) return Status::OK();
@@ -185,7 +201,8 @@ Status Run::Do(const table::Version& base) {
     ++report_->groups_left;
     report_->bytes_left += plan.groups[next].bytes;
   }
-  TL_RETURN_NOT_OK(Commit());
+  const auto never = [](const scan::ScanFile&, const iceberg::DataFile&) { return false; };
+  if (!commit_.empty() || !live->UnneededDeletes(never).empty()) TL_RETURN_NOT_OK(Commit());
   return first;
 }
 

@@ -2,9 +2,11 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "maintain/live_files.h"
 #include "table/commit.h"
 #include "table/handle.h"
 #include "write/write.h"
@@ -15,10 +17,15 @@ namespace timelake::maintain {
 // (docs/maintenance.md).
 
 struct CompactionOptions {
-  bool full = false;             // every partition as a whole
-  bool dry_run = false;          // only the plan
-  int64_t max_bytes = 0;         // of input files; 0: no limit
-  int64_t deadline_boot_us = 0;  // no group is begun after it; 0: none
+  bool full = false;  // every partition as a whole
+  // After an append: many files of one size are merged, and partitions that are cold; see
+  // CompactionRules. 0: all that the plan finds.
+  int64_t tier_files = 0;
+  int64_t cold_after_us = 0;         // with tier_files; table::kNeverCold: no partition is cold
+  std::optional<TimeWindow> window;  // nothing beyond it is looked at
+  bool dry_run = false;              // only the plan
+  int64_t max_bytes = 0;             // of input files; 0: no limit
+  int64_t deadline_boot_us = 0;      // no group is begun after it; 0: none
   table::CommitOptions commit;
   std::function<bool()> cancelled;
 };

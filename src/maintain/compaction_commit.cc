@@ -75,25 +75,16 @@ std::vector<size_t> StillValid(const std::vector<PendingGroup>& groups, const Li
 
 std::set<std::string> SpentDeletes(const std::vector<PendingGroup>& groups,
                                    const std::vector<size_t>& valid, const LiveFiles& live) {
-  std::set<std::string> spent(live.delete_paths().begin(), live.delete_paths().end());
-  if (spent.empty()) return spent;
   std::unordered_map<std::string, const scan::ScanFile*> inputs;
   for (size_t i : valid) {
     for (const auto& input : groups[i].inputs) inputs.emplace(input.data->file_path, &input);
   }
-  for (const LiveFile& file : live.files()) {
-    const auto input = inputs.find(file.file->data->file_path);
-    const auto keep = [&](const auto& now, const auto& applied) {
-      for (const auto& one : now) {
-        const bool done =
-            input != inputs.end() && Contains((input->second)->*applied, one->file_path);
-        if (!done) spent.erase(one->file_path);
-      }
-    };
-    keep(file.file->position_deletes, &scan::ScanFile::position_deletes);
-    keep(file.file->equality_deletes, &scan::ScanFile::equality_deletes);
-  }
-  return spent;
+  return live.UnneededDeletes([&](const scan::ScanFile& file, const iceberg::DataFile& one) {
+    const auto input = inputs.find(file.data->file_path);
+    if (input == inputs.end()) return false;
+    return Contains(input->second->position_deletes, one.file_path) ||
+           Contains(input->second->equality_deletes, one.file_path);
+  });
 }
 
 table::IndexFn CompactionCommit::CarryIndex(const std::vector<size_t>& valid) const {
@@ -128,7 +119,8 @@ Status CompactionCommit::CheckNotThere(const LiveFiles& live) const {
 
 Result<std::optional<table::Rewrite>> CompactionCommit::Plan(const table::Version& base,
                                                              int64_t snapshot_id) {
-  TL_ASSIGN_OR_RAISE(const auto live, LiveFiles::Read(handle_.env(), base.metadata, target_));
+  TL_ASSIGN_OR_RAISE(const auto live,
+                     LiveFiles::Read(handle_.env(), base.metadata, target_, window_));
   const std::vector<size_t> valid = StillValid(pending_, *live, target_.contract.dedup);
   TL_RETURN_NOT_OK(CheckNotThere(*live));
   table::Rewrite rewrite;

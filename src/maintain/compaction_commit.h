@@ -34,13 +34,15 @@ std::set<std::string> SpentDeletes(const std::vector<PendingGroup>& groups,
 // Commits groups. Those of which no version will ever be told are deleted by its destructor.
 class CompactionCommit {
  public:
+  // `window`: as LiveFiles takes it; all groups lie in it.
   CompactionCommit(table::Handle& handle, const write::Target& target,
-                   const table::CommitOptions& options)
-      : handle_(handle), target_(target), options_(options) {}
+                   const table::CommitOptions& options, std::optional<TimeWindow> window)
+      : handle_(handle), target_(target), options_(options), window_(window) {}
   ~CompactionCommit() { DeleteOutputs(pending_); }
   CompactionCommit(const CompactionCommit&) = delete;
   CompactionCommit& operator=(const CompactionCommit&) = delete;
 
+  bool empty() const { return pending_.empty(); }
   void Add(PendingGroup group) { pending_.push_back(std::move(group)); }
 
   struct Outcome {
@@ -67,6 +69,7 @@ class CompactionCommit {
   table::Handle& handle_;
   const write::Target& target_;
   const table::CommitOptions options_;
+  const std::optional<TimeWindow> window_;
   std::vector<PendingGroup> pending_;
   std::map<int64_t, Choice> choices_;  // by snapshot id
 };

@@ -19,6 +19,13 @@ bool HasDeletes(const scan::ScanFile& file) {
   return !file.position_deletes.empty() || !file.equality_deletes.empty();
 }
 
+// 0 below 256 KiB, 1 below 1 MiB, 2 below 4 MiB, ...
+int TierOf(int64_t bytes) {
+  int tier = 0;
+  for (int64_t limit = 256 << 10; bytes >= limit && tier < 20; limit *= 4) ++tier;
+  return tier;
+}
+
 template <typename Fn>
 void ForEachDelete(const scan::ScanFile& file, Fn&& visit) {
   for (const auto& one : file.position_deletes) visit(one.get());
@@ -136,8 +143,29 @@ class Planner {
 
   bool IsUnsorted(size_t i) const { return rules_.has_order && !files_[i].sorted; }
 
+  // Files that were merged come into a higher tier, so that each row is written again a few times
+  // only, however many appends follow.
+  void Tiers(const Numbers& fit) {
+    std::map<int, Numbers> tiers;
+    for (size_t i : fit) {
+      if (files_[i].small) tiers[TierOf(BytesOf(i))].push_back(i);
+    }
+    for (auto& [tier, files] : tiers) {
+      std::sort(files.begin(), files.end(), [&](size_t a, size_t b) {
+        return scan::IsOlder(*files_[a].file, *files_[b].file);
+      });
+      for (Numbers& window : Windows(files)) {
+        if (static_cast<int64_t>(window.size()) < rules_.tier_files) continue;
+        Take(std::move(window), CompactionReason::kTier);
+      }
+    }
+  }
+
   void Partition(Numbers all) {
     std::erase_if(all, [&](size_t i) { return !files_[i].unfit.empty(); });
+    if (rules_.tier_files > 0 && !all.empty() && !rules_.cold(files_[all.front()])) {
+      return Tiers(all);
+    }
     const std::optional<CompactionReason> reason = ReasonFor(all);
     if (!reason) return;
     int64_t bytes = 0;
@@ -301,6 +329,7 @@ std::string_view ReasonText(CompactionReason reason) {
     case CompactionReason::kSmall: return "small files";
     case CompactionReason::kOverlap: return "overlapping files";
     case CompactionReason::kAsked: return "asked for";
+    case CompactionReason::kTier: return "many small files";
   }
   return "unknown";
 }

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string_view>
 #include <vector>
 
@@ -18,6 +19,7 @@ enum class CompactionReason {
   kOverlap,   // several writes may hold the same series and times (dedup)
   kDeletes,   // delete files apply to some, and can go when these are merged
   kAsked,     // the whole partition was asked for
+  kTier,      // many small ones of about one size (after appends)
 };
 std::string_view ReasonText(CompactionReason reason);
 
@@ -25,8 +27,12 @@ struct CompactionRules {
   bool dedup = false;
   bool has_order = false;  // the writer can follow the table's order; else no file counts as sorted
   int64_t target_bytes = 0;
-  bool full = false;      // every partition, as a whole
-  int64_t max_bytes = 0;  // of all inputs; 0: no limit
+  bool full = false;  // every partition, as a whole
+  // After an append: 0, or how many files of one tier (below 256 KiB, 1 MiB, 4 MiB, ...) are merged
+  // in partitions that are not `cold`; what the other rules find waits until they are.
+  int64_t tier_files = 0;
+  std::function<bool(const LiveFile&)> cold = {};  // set with tier_files
+  int64_t max_bytes = 0;                           // of all inputs; 0: no limit
 };
 
 // Files that are merged into new ones, all of one partition and spec. With dedup on they may be:

@@ -24,7 +24,8 @@ bool KnowsItsPartition(const iceberg::PartitionSpec& spec, const iceberg::Schema
 
 }  // namespace
 
-LiveFile LiveFiles::Describe(const scan::ScanFile& file, const write::Target& target) const {
+LiveFile LiveFiles::Describe(const scan::ScanFile& file, const write::Target& target,
+                             const std::optional<TimeWindow>& window) const {
   LiveFile described;
   described.file = &file;
   described.small = IsSmall(file.data->file_size_in_bytes, target.settings.target_file_size_bytes);
@@ -38,6 +39,9 @@ LiveFile LiveFiles::Describe(const scan::ScanFile& file, const write::Target& ta
     described.unfit = "it is encrypted";
   } else if (spec == nullptr || !KnowsItsPartition(*spec, target.schema)) {
     described.unfit = fmt::format("its partition spec {} cannot be written", file.spec_id);
+  } else if (window &&
+             (described.range.first < window->first || described.range.last > window->last)) {
+    described.unfit = "it reaches beyond the times that are looked at";
   } else if (columns_.time != nullptr && !columns_.time->required) {
     const auto nulls = file.data->null_value_counts.find(columns_.time->id);
     const bool none = nulls != file.data->null_value_counts.end() && nulls->second == 0;
@@ -66,9 +70,30 @@ Status LiveFiles::ReadDeletes(const table::Env& env) {
   return Status::OK();
 }
 
+std::string LiveFiles::PartitionOf(const scan::ScanFile& file) const {
+  const iceberg::PartitionSpec* spec = iceberg::SpecById(*metadata_, file.spec_id);
+  if (spec == nullptr) return "";
+  const iceberg::Schema& schema = *iceberg::CurrentSchema(*metadata_);
+  return iceberg::PartitionPath(*spec, schema, file.data->partition).ValueOr("");
+}
+
+std::set<std::string> LiveFiles::UnneededDeletes(
+    const std::function<bool(const scan::ScanFile&, const iceberg::DataFile&)>& done) const {
+  std::set<std::string> unneeded(delete_paths_.begin(), delete_paths_.end());
+  if (unneeded.empty()) return unneeded;
+  for (const LiveFile& live : files_) {
+    for (const auto* deletes : {&live.file->position_deletes, &live.file->equality_deletes}) {
+      for (const auto& one : *deletes) {
+        if (!done(*live.file, *one)) unneeded.erase(one->file_path);
+      }
+    }
+  }
+  return unneeded;
+}
+
 Result<std::unique_ptr<LiveFiles>> LiveFiles::Read(
     const table::Env& env, std::shared_ptr<const iceberg::TableMetadata> metadata,
-    const write::Target& target) {
+    const write::Target& target, std::optional<TimeWindow> window) {
   std::unique_ptr<LiveFiles> live(new LiveFiles(env, std::move(metadata)));
   const iceberg::Schema& schema = *iceberg::CurrentSchema(*live->metadata_);
   const table::Contract& contract = target.contract;
@@ -87,12 +112,20 @@ Result<std::unique_ptr<LiveFiles>> LiveFiles::Read(
   live->meet_ = [&columns = live->columns_](const scan::KeyRange& a, const scan::KeyRange& b) {
     return columns.time == nullptr || scan::RangesMeet(a, b, columns);
   };
-  TL_ASSIGN_OR_RAISE(live->plan_, scan::PlanFiles(env, *live->metadata_,
-                                                  iceberg::CurrentSnapshot(*live->metadata_), {}));
-  for (const scan::ScanFile& file : live->plan_.files) {
-    live->files_.push_back(live->Describe(file, target));
-  }
   TL_RETURN_NOT_OK(live->ReadDeletes(env));
+  scan::Predicate within;
+  if (!live->delete_paths_.empty() || live->columns_.time == nullptr) window.reset();
+  if (window) {
+    const int time_id = *contract.time_id;
+    within.all_of.push_back({time_id, scan::Op::kGe, {iceberg::Value(window->first)}});
+    within.all_of.push_back({time_id, scan::Op::kLe, {iceberg::Value(window->last)}});
+  }
+  TL_ASSIGN_OR_RAISE(
+      live->plan_,
+      scan::PlanFiles(env, *live->metadata_, iceberg::CurrentSnapshot(*live->metadata_), within));
+  for (const scan::ScanFile& file : live->plan_.files) {
+    live->files_.push_back(live->Describe(file, target, window));
+  }
   return live;
 }
 

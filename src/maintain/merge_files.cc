@@ -1,5 +1,6 @@
 #include "maintain/merge_files.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -23,6 +24,8 @@ using Batch = std::shared_ptr<arrow::RecordBatch>;
 constexpr size_t kMostOpenFiles = 64;
 // Rows that such a file has in memory: a page, and the rest of a batch.
 constexpr int64_t kOpenRows = 40'000;
+// Small files that are read at once: enough to hide an object store's latency.
+constexpr size_t kFilesAtOnce = 8;
 
 // Of a row in memory, about: text counts as a code and a share of its dictionary.
 int64_t RowBytes(const iceberg::Schema& schema) {
@@ -174,26 +177,63 @@ class Merge {
     return Status::OK();
   }
 
+  // Files that are read at once: few rows, so that they may wait in memory.
+  size_t EndOfSmall(size_t begin) const {
+    const int64_t row_bytes = RowBytes(target_.schema);
+    int64_t bytes = 0;
+    size_t end = begin;
+    while (end < request_.files.size() && end - begin < kFilesAtOnce) {
+      bytes += request_.files[end]->data->record_count * row_bytes;
+      if (bytes > memory_.held / 4) break;
+      ++end;
+    }
+    return std::max(end, begin + 1);
+  }
+
+  Status HoldOne(const scan::ScanFile& file, write::BoundedAppend* append, write::HeldRows* held) {
+    const auto reader = Open(file, false);
+    Batch batch;
+    while (true) {
+      TL_RETURN_NOT_OK(CheckCancelled());
+      TL_RETURN_NOT_OK(reader->ReadNext(&batch));
+      if (batch == nullptr) return Status::OK();
+      read_ += batch->num_rows();
+      TL_RETURN_NOT_OK(Hold(batch, append, held));
+    }
+  }
+
+  Status HoldMany(size_t begin, size_t end, write::BoundedAppend* append, write::HeldRows* held) {
+    const auto count = static_cast<int>(end - begin);
+    std::vector<std::vector<Batch>> files(end - begin);
+    TL_RETURN_NOT_OK(write::ParallelFor(count, count, [&](int i) -> Status {
+      const auto at = static_cast<size_t>(i);
+      TL_RETURN_NOT_OK(CheckCancelled());
+      TL_ASSIGN_OR_RAISE(files[at], Open(*request_.files[begin + at], false)->ToRecordBatches());
+      return Status::OK();
+    }));
+    for (const auto& batches : files) {
+      for (const Batch& batch : batches) {
+        read_ += batch->num_rows();
+        TL_RETURN_NOT_OK(Hold(batch, append, held));
+      }
+    }
+    return Status::OK();
+  }
+
   Status SortAll() {
     write::WriteOptions options;
     options.cancelled = request_.cancelled;
     const int threads = write::MachineThreads();
     write::BoundedAppend append(&env_, &target_, &options, threads, &merged.files);
     write::HeldRows held(memory_.held);
-    bool any = false;
-    for (const scan::ScanFile* file : request_.files) {
-      const auto reader = Open(*file, false);
-      Batch batch;
-      while (true) {
-        TL_RETURN_NOT_OK(CheckCancelled());
-        TL_RETURN_NOT_OK(reader->ReadNext(&batch));
-        if (batch == nullptr) break;
-        read_ += batch->num_rows();
-        any = any || batch->num_rows() > 0;
-        TL_RETURN_NOT_OK(Hold(batch, &append, &held));
-      }
+    const int64_t before = read_;
+    for (size_t begin = 0; begin < request_.files.size();) {
+      const size_t end = EndOfSmall(begin);
+      TL_RETURN_NOT_OK(end - begin == 1 ? HoldOne(*request_.files[begin], &append, &held)
+                                        : HoldMany(begin, end, &append, &held));
+      begin = end;
     }
-    if (any) {
+    if (read_ > before) {
       TL_RETURN_NOT_OK(append.Add(held.Take(), /*last=*/true).status());
       TL_RETURN_NOT_OK(append.Finish());
     }

@@ -25,7 +25,7 @@ struct MergeRequest {
   std::vector<const scan::ScanFile*> files;  // of one partition and spec, in the order of writes
   bool sorted = false;                       // each says that it is by the table's order
   MergeWay way = MergeWay::kAsItSuits;
-  std::function<bool()> cancelled;
+  std::function<bool()> cancelled;  // polled from several threads
 };
 
 struct MergedFiles {

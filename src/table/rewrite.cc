@@ -1,5 +1,7 @@
 #include "table/rewrite.h"
 
+#include <algorithm>
+#include <memory>
 #include <utility>
 
 #include <fmt/format.h>
@@ -62,7 +64,6 @@ class RewriteBuilder {
   Change change_;
   std::map<int, std::set<std::vector<iceberg::Value>, iceberg::PartitionLess>> partitions_;
   std::map<std::pair<int, ManifestContent>, Group> touched_;
-  std::set<std::string> found_;
   ManifestRows rows_;
 };
 
@@ -117,31 +118,39 @@ Status RewriteBuilder::Touch(const ManifestFile& row, const iceberg::Manifest& m
     if (!rewrite_.removed.contains(entry.file.file_path)) continue;
     kept.status = EntryStatus::kDeleted;
     kept.snapshot_id = begun_.snapshot.snapshot_id;
-    if (found_.insert(entry.file.file_path).second) {
-      CountRemoved(entry.file, row.partition_spec_id);
-    }
+    CountRemoved(entry.file, row.partition_spec_id);
   }
   return Status::OK();
 }
 
 Status RewriteBuilder::TakeOut(ManifestRows rows) {
+  // The youngest first: what is rewritten most often is young, and once all is found the older ones
+  // need not be read.
+  std::vector<std::pair<ManifestFile, std::shared_ptr<const iceberg::Manifest>>> touched;
   ManifestRows untouched;
-  for (ManifestFile& row : rows) {
-    if (row.added_files_count == 0 && row.existing_files_count == 0) continue;
-    TL_ASSIGN_OR_RAISE(auto manifest, ReadEntries(env_, row));
-    bool touched = false;
-    for (const ManifestEntry& entry : manifest->entries) {
-      touched = touched || (IsLive(entry) && rewrite_.removed.contains(entry.file.file_path));
+  std::set<std::string> missing = rewrite_.removed;
+  for (auto row = rows.rbegin(); row != rows.rend(); ++row) {
+    if (row->added_files_count == 0 && row->existing_files_count == 0) continue;
+    std::shared_ptr<const iceberg::Manifest> manifest;
+    bool found = false;
+    if (!missing.empty()) {
+      TL_ASSIGN_OR_RAISE(manifest, ReadEntries(env_, *row));
+      for (const ManifestEntry& entry : manifest->entries) {
+        found = (IsLive(entry) && missing.erase(entry.file.file_path) > 0) || found;
+      }
     }
-    if (touched) {
-      TL_RETURN_NOT_OK(Touch(row, *manifest));
+    if (found) {
+      touched.emplace_back(std::move(*row), std::move(manifest));
     } else {
-      untouched.push_back(std::move(row));
+      untouched.push_back(std::move(*row));
     }
   }
-  for (const std::string& path : rewrite_.removed) {
-    if (found_.contains(path)) continue;
-    return Conflict("table {}: {} is no longer a file of the table", handle_.name(), path);
+  std::reverse(untouched.begin(), untouched.end());
+  std::reverse(touched.begin(), touched.end());
+  for (const auto& [row, manifest] : touched) TL_RETURN_NOT_OK(Touch(row, *manifest));
+  if (!missing.empty()) {
+    return Conflict("table {}: {} is no longer a file of the table", handle_.name(),
+                    *missing.begin());
   }
   TL_ASSIGN_OR_RAISE(auto merged, MergeSmallManifests(handle_, metadata_, std::move(untouched),
                                                       begun_.snapshot.snapshot_id,

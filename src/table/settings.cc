@@ -284,6 +284,14 @@ Result<Settings> ResolveSettings(const std::map<std::string, std::string>& prope
   out.temp_directory = resolver.Text("temp-directory");
   out.add_new_columns = resolver.Text("new-columns") == "add";
   out.max_future_us = resolver.Number("max-future");
+  const std::string on_expired = resolver.Text("on-expired");
+  out.on_expired = on_expired == "skip"   ? OnExpired::kSkip
+                   : on_expired == "keep" ? OnExpired::kKeep
+                                          : OnExpired::kError;
+  out.auto_maintain = resolver.Number("auto-maintain") != 0;
+  out.auto_maintain_bytes = resolver.Number("auto-maintain-bytes");
+  out.compact_min_files = resolver.Number("compact-min-files");
+  out.compact_cold_after_us = resolver.Number("compact-cold-after");
   out.commit_timeout_us = resolver.Number("commit-timeout");
   out.snapshot_retention_us = resolver.Number("snapshot-retention");
   out.keep_snapshots_until_ms = resolver.Number("keep-snapshots-until");

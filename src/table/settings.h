@@ -62,6 +62,10 @@ std::string StoredValue(std::string_view key, std::string_view value);
 Status CheckTogether(const std::map<std::string, std::string>& properties);
 
 inline constexpr int64_t kNoMaxFuture = INT64_MAX;
+inline constexpr int64_t kNeverCold = INT64_MAX;
+
+// What an append does with rows that are older than the table's retention.
+enum class OnExpired { kError, kSkip, kKeep };
 
 // Settings in force for one operation, typed. Precedence: call, session, table property, default.
 // A stored table property that does not parse (another engine wrote it) falls back to the default
@@ -71,18 +75,23 @@ struct Settings {
   int64_t row_group_rows = 0;
   int64_t data_page_rows = 0;
   int64_t dictionary_page_bytes = 0;
-  std::string codec;                // zstd, lz4, snappy, gzip, brotli, uncompressed
-  std::optional<int> codec_level;   // set exactly when the codec has levels
-  std::string float_encoding;       // auto, dictionary, byte-stream-split
-  std::string integer_encoding;     // auto, dictionary, delta-binary-packed
-  std::string string_encoding;      // auto, dictionary, plain, delta-length-..., delta-byte-array
+  std::string codec;               // zstd, lz4, snappy, gzip, brotli, uncompressed
+  std::optional<int> codec_level;  // set exactly when the codec has levels
+  std::string float_encoding;      // auto, dictionary, byte-stream-split
+  std::string integer_encoding;    // auto, dictionary, delta-binary-packed
+  std::string string_encoding;     // auto, dictionary, plain, delta-length-..., delta-byte-array
   std::vector<std::string> bloom_columns;  // names, in the order given
-  int64_t write_memory_bytes = 0;   // what one append may hold, at most
-  std::string temp_directory;       // of spilled rows; empty: as the environment says
-  bool add_new_columns = false;     // new-columns
-  int64_t max_future_us = 0;        // kNoMaxFuture: off (do not add it to a time)
-  int64_t commit_timeout_us = 0;    // time budget of one commit's retries
-  int64_t metadata_min_age_us = 0;  // the "age" of the commit protocol
+  int64_t write_memory_bytes = 0;          // what one append may hold, at most
+  std::string temp_directory;              // of spilled rows; empty: as the environment says
+  bool add_new_columns = false;            // new-columns
+  int64_t max_future_us = 0;               // kNoMaxFuture: off (do not add it to a time)
+  OnExpired on_expired = OnExpired::kError;
+  bool auto_maintain = true;
+  int64_t auto_maintain_bytes = 0;  // that one append may merge
+  int64_t compact_min_files = 0;
+  int64_t compact_cold_after_us = 0;  // kNeverCold: off (do not add it to a time)
+  int64_t commit_timeout_us = 0;      // time budget of one commit's retries
+  int64_t metadata_min_age_us = 0;    // the "age" of the commit protocol
   int64_t delete_min_age_us = 0;
   int64_t snapshot_retention_us = 0;
   int64_t min_snapshots = 0;

@@ -104,6 +104,10 @@ const std::vector<SettingDef>& Rows() {
        "timelake.new-columns"},
       {"max-future", "1d", kLayout, kDuration, kMicrosPerMilli, kThousandYears, "off",
        "Rows later than now plus this are refused or skipped.", "timelake.max-future"},
+      {"on-expired", "error", kLayout, kChoice, 0, 0, "error,skip,keep",
+       "Rows that are older than retention when they arrive: refuse the append, leave them out and "
+       "count them, or keep them until the next maintenance.",
+       "timelake.on-expired"},
       {"commit-timeout", "60s", kAtTable | kAtSession | kAtCall, kDuration, kMicrosPerMilli,
        kMicrosPerDay, "", "How long a commit is tried again while others win.",
        "timelake.commit-timeout"},
@@ -116,6 +120,21 @@ const std::vector<SettingDef>& Rows() {
       {"commit.manifest.target-size-bytes", "8388608", kAtTable, kInteger, kKibi, kTebi, "",
        "Manifests below this size are merged when there are more than eight.",
        "commit.manifest.target-size-bytes"},
+
+      // Maintenance.
+      {"auto-maintain", "true", kAtTable | kAtSession | kAtCall, kBool, 0, 0, "",
+       "Appends now and then merge the small files of the partitions that they write to.",
+       "timelake.auto-maintain"},
+      {"auto-maintain-bytes", "67108864", kAtTable | kAtSession | kAtCall, kInteger, 0, kTebi, "",
+       "Data files that one append may merge, so that it does not take long.",
+       "timelake.auto-maintain-bytes"},
+      {"compact-min-files", "8", kLayout, kInteger, 2, INT32_MAX, "",
+       "So many files of about one size (below 256 KiB, 1 MiB, 4 MiB, ...) are merged by appends.",
+       "timelake.compact-min-files"},
+      {"compact-cold-after", "1h", kLayout, kDuration, 0, kThousandYears, "off",
+       "A partition whose end is this long ago, by the clock and by the table's newest rows, is "
+       "merged by appends although its files are few.",
+       "timelake.compact-cold-after"},
 
       // What is kept of the past.
       {"snapshot-retention", "1h", kAtTable, kDuration, 0, kThousandYears, "",
@@ -155,23 +174,13 @@ const std::vector<SettingDef>& Rows() {
 
 // The peer's, up to its 0.7.0.
 constexpr std::string_view kElsewhere[] = {
-    "auto-maintain",
-    "compact-cold-after",
-    "compact-min-files",
-    "filter-pushdown",
-    "head-format",
-    "head-inline-bytes",
-    "in-list-pruning",
-    "newest-first",
-    "rollup-aggregates",
-    "read-dedup-strategy",
-    "rollup-bucket",
-    "rollup-routing",
-    "rollup-refresh-interval",
-    "rollup-source",
-    "rollups",
-    "time-weighted-mean",
-    "version-check-interval",
+    "filter-pushdown",     "head-format",
+    "head-inline-bytes",   "in-list-pruning",
+    "newest-first",        "rollup-aggregates",
+    "read-dedup-strategy", "rollup-bucket",
+    "rollup-routing",      "rollup-refresh-interval",
+    "rollup-source",       "rollups",
+    "time-weighted-mean",  "version-check-interval",
 };
 
 }  // namespace

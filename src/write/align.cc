@@ -105,6 +105,16 @@ int64_t Aligner::latest_us() const {
   return beyond ? std::numeric_limits<int64_t>::max() : latest;
 }
 
+int64_t Aligner::earliest_us() const {
+  const auto& retention = target_->contract.retention_us;
+  int64_t earliest = std::numeric_limits<int64_t>::min();
+  if (!retention || target_->settings.on_expired == table::OnExpired::kKeep ||
+      __builtin_sub_overflow(options_.now_us, *retention, &earliest)) {
+    return std::numeric_limits<int64_t>::min();
+  }
+  return earliest;
+}
+
 Result<std::shared_ptr<arrow::RecordBatch>> Aligner::Align(const arrow::RecordBatch& batch) {
   if (Status broken = batch.Validate(); !broken.ok()) {
     return InvalidArgument("table {}: broken Arrow data: {}", target_->table_name,
@@ -127,8 +137,8 @@ Result<std::shared_ptr<arrow::RecordBatch>> Aligner::Align(const arrow::RecordBa
   // The first column with an error is named, whichever thread was first.
   for (Status& outcome : outcomes) TL_RETURN_NOT_OK(std::move(outcome));
   TL_ASSIGN_OR_RAISE(auto aligned,
-                     DropFuture(arrow::RecordBatch::Make(arrow::schema(std::move(fields)), rows,
-                                                         std::move(columns))));
+                     DropOutside(arrow::RecordBatch::Make(arrow::schema(std::move(fields)), rows,
+                                                          std::move(columns))));
   rows_in_ += rows;
   return aligned;
 }
@@ -165,8 +175,9 @@ Status Aligner::CheckColumn(const iceberg::Field& field, const arrow::Array& arr
   return Status::OK();
 }
 
-// One row of a far year would be everyone's latest for good: see the setting max-future.
-Result<std::shared_ptr<arrow::RecordBatch>> Aligner::DropFuture(
+// One row of a far year would be everyone's latest for good: see the setting max-future. What is
+// older than retention would be there until the next maintenance only.
+Result<std::shared_ptr<arrow::RecordBatch>> Aligner::DropOutside(
     std::shared_ptr<arrow::RecordBatch> batch) {
   if (!target_->contract.is_time_series()) return batch;
   const iceberg::Field& field =
@@ -174,25 +185,38 @@ Result<std::shared_ptr<arrow::RecordBatch>> Aligner::DropFuture(
   const auto time = batch->GetColumnByName(field.name);
   const auto& times = static_cast<const arrow::TimestampArray&>(*time);
   const int64_t latest = latest_us();
+  const int64_t earliest = earliest_us();
   const int64_t* values = times.raw_values();
-  const int64_t beyond = std::count_if(values, values + times.length(),
-                                       [latest](int64_t value) { return value > latest; });
-  if (beyond == 0) return batch;
-  if (options_.on_future == OnFuture::kError) {
-    const int64_t row = std::find_if(values, values + times.length(),
-                                     [latest](int64_t value) { return value > latest; }) -
-                        values;
+  const int64_t* end = values + times.length();
+  const auto late = [latest](int64_t value) { return value > latest; };
+  const auto old = [earliest](int64_t value) { return value < earliest; };
+  const int64_t beyond = std::count_if(values, end, late);
+  const int64_t expired = std::count_if(values, end, old);
+  if (beyond == 0 && expired == 0) return batch;
+  if (beyond > 0 && options_.on_future == OnFuture::kError) {
+    const int64_t row = std::find_if(values, end, late) - values;
     return InvalidArgument(
         "{}: {} is later than {}, which is now plus the setting max-future ({}); accepted are "
         "earlier times, a larger max-future, or skipping such rows",
         PlaceOf(field).At(row), FormatTimestamp(values[row]), FormatTimestamp(latest),
         FormatDuration(target_->settings.max_future_us));
   }
+  if (expired > 0 && target_->settings.on_expired == table::OnExpired::kError) {
+    const int64_t row = std::find_if(values, end, old) - values;
+    return InvalidArgument(
+        "{}: {} is earlier than {}, which is now minus the setting retention ({}), like {} rows of "
+        "this batch in all; accepted are later times, a longer retention, or on-expired = skip or "
+        "keep",
+        PlaceOf(field).At(row), FormatTimestamp(values[row]), FormatTimestamp(earliest),
+        FormatDuration(*target_->contract.retention_us), expired);
+  }
   arrow::BooleanBuilder keep;
   TL_RETURN_NOT_OK(keep.Reserve(times.length()));
-  for (int64_t i = 0; i < times.length(); ++i) keep.UnsafeAppend(values[i] <= latest);
+  for (const int64_t* value = values; value != end; ++value) {
+    keep.UnsafeAppend(!late(*value) && !old(*value));
+  }
   TL_ASSIGN_OR_RAISE(auto mask, keep.Finish());
-  skipped_ += beyond;
+  skipped_ += beyond + expired;
   TL_ASSIGN_OR_RAISE(arrow::Datum kept, arrow::compute::Filter(arrow::Datum(batch), mask));
   return kept.record_batch();
 }

@@ -38,9 +38,11 @@ class Aligner {
   Result<std::shared_ptr<arrow::Array>> AlignColumn(const arrow::RecordBatch& batch,
                                                     size_t column) const;
   Status CheckColumn(const iceberg::Field& field, const arrow::Array& array) const;
-  Result<std::shared_ptr<arrow::RecordBatch>> DropFuture(std::shared_ptr<arrow::RecordBatch> batch);
+  Result<std::shared_ptr<arrow::RecordBatch>> DropOutside(
+      std::shared_ptr<arrow::RecordBatch> batch);
   Place PlaceOf(const iceberg::Field& field) const;
   int64_t latest_us() const;
+  int64_t earliest_us() const;
 
   const Target* target_;
   WriteOptions options_;

@@ -49,7 +49,7 @@ def test_a_dry_run_shows_the_plan_and_changes_nothing(filled):
     assert report["files_rewritten"] == 0
     assert filled("info", "t", "--json").json()["version"] == version
     filled("maintain", "t")
-    assert filled("maintain", "t", "--dry-run").out == "t: nothing to merge\n"
+    assert filled("maintain", "t", "--dry-run").out == "t: nothing to drop or merge\n"
 
 
 def test_all_tables_and_some(filled):
@@ -111,3 +111,26 @@ def test_a_table_that_fails_costs_the_others_nothing(filled):
     done = filled.fails("maintain", "missing", "t", "--json", says="missing")
     assert [r["table"] for r in done.json()] == ["t"]
     assert done.json()[0]["files_rewritten"] == 4
+
+
+def test_past_partitions_are_dropped(tl):
+    tl.make_table(rows=None)
+    tl("alter", "t", "--set", "retention=30d")
+    path = tl.file("old.csv", HEADER + "2024-01-01T00:00:00Z,a,1,1\n2024-01-02T00:00:00Z,a,2,1\n")
+    tl.fails("append", "t", path, says=["2024-01-01", "retention (30d)", "on-expired"])
+    tl("append", "t", path, "--set", "on-expired=keep")
+    out = tl("maintain", "t", "--dry-run").out
+    assert out.startswith("t: would drop 2 files, ") and "past retention" in out
+    (report,) = tl("maintain", "t", "--no-retention", "--json").json()
+    assert report["rows_dropped"] == 0
+    out = tl("maintain", "t").out
+    assert out.startswith("t: 2 rows of 2 past partitions dropped, "), out
+    assert tl.rows("SELECT count(*) AS n FROM t") == [{"n": 0}]
+
+
+def test_appends_merge_small_files(tl):
+    tl.make_table(rows=None)
+    for i in range(8):
+        tl("append", "t", tl.file(f"{i}.csv", HEADER + f"2024-01-01T00:00:0{i}Z,a,{i},1\n"))
+    assert len(tl("files", "t", "--json").json()) == 1
+    assert tl.rows("SELECT count(*) AS n FROM t") == [{"n": 8}]

@@ -83,7 +83,7 @@ def expect(lake, duck, expected):
 
 def test_every_engine_reads_a_compacted_table(lake, duck):
     appends = [rows_of(i) for i in range(9)]
-    make(lake, appends)
+    make(lake, appends, auto_maintain="false")
     report = maintain(lake)
     assert report["files_rewritten"] == 18 and report["files_written"] == 2
     expect(lake, duck, winners(appends))

@@ -78,3 +78,62 @@ def test_from_asyncio(timelake, lake, empty):
             return await table.maintain(full=True, max_bytes=0)
 
     assert asyncio.run(run())["files_rewritten"] == 4
+
+
+def test_past_partitions_are_dropped(timelake, lake):
+    table = lake.create_table(
+        "kept",
+        "time:timestamptz, device:string, v:double",
+        time_column="time",
+        series_key=["device"],
+        retention="30d",
+    )
+    old = [{"time": "2001-01-01T00:00:00Z", "device": "a", "v": 1.0}]
+    with pytest.raises(timelake.InvalidArgumentError, match=r"2001-01-01.*retention \(30d\)"):
+        table.append(old)
+    assert table.append(old, settings={"on-expired": "skip"})["skipped"] == 1
+    assert table.append(old, settings={"on-expired": "keep"})["rows"] == 1
+    (step,) = table.maintain(dry_run=True)["planned"]
+    assert step["task"] == "retention"
+    assert step["partition"] == "time_day=2001-01-01"
+    assert table.maintain(retention=False)["partitions_dropped"] == 0
+    report = table.maintain()
+    assert (report["partitions_dropped"], report["files_dropped"]) == (1, 1)
+    assert report["rows_dropped"] == 1
+    assert lake.sql("SELECT count(*) AS n FROM kept").to_pylist() == [{"n": 0}]
+    assert lake.latest("kept").num_rows == 0
+
+
+def test_appends_merge_small_files(lake, empty):
+    def append(i, **options):
+        row = {"time": f"2026-01-03T00:00:0{i}Z", "device": "a", "v": float(i)}
+        return empty.append([row], **options)
+
+    reports = [append(i) for i in range(8)]
+    assert [report["files_merged"] for report in reports] == [0] * 7 + [8]
+    assert all("maintenance_error" not in report for report in reports)
+    assert len(empty.files()) == 1
+    assert lake.sql("SELECT sum(v) AS s FROM readings").to_pylist() == [{"s": 28.0}]
+
+
+def test_appends_that_shall_not_merge(empty):
+    for i in range(8):
+        row = {"time": f"2026-01-03T00:00:0{i}Z", "device": "a", "v": float(i)}
+        assert empty.append([row], maintain=False)["files_merged"] == 0
+    assert len(empty.files()) == 8
+
+
+def test_of_all_tables_of_a_lake(timelake, lake, empty):
+    fill(empty)
+    other = lake.create_table("other", "time:timestamptz, v:double")
+    for i in range(3):
+        other.append([{"time": "2026-01-03T00:00:00Z", "v": float(i)}])
+    plans = lake.maintain(dry_run=True)
+    assert {name: len(report["planned"]) for name, report in plans.items()} == {
+        "default.other": 1,
+        "default.readings": 2,
+    }
+    with pytest.raises(timelake.NotFoundError, match="missing"):
+        lake.maintain(["missing", "other"])
+    assert len(other.files()) == 1  # the others are done
+    assert list(lake.maintain(["readings"])) == ["readings"]

@@ -67,6 +67,13 @@ class Compaction : public LakeTest {
     return strays;
   }
 
+  // A table that only we maintain.
+  static TableOptions Alone() {
+    TableOptions options = Readings();
+    options.properties = {{"auto-maintain", "false"}};
+    return options;
+  }
+
   static MaintainOptions OnlyCompact() {
     MaintainOptions options;
     options.expire = false;
@@ -76,7 +83,7 @@ class Compaction : public LakeTest {
 
 TEST_F(Compaction, KeepsTheLastWriteOfEachSeriesAndTime) {
   Lake lake = OpenLake();
-  Table table = Must(lake.CreateTable("t", kColumns, Readings()));
+  Table table = Must(lake.CreateTable("t", kColumns, Alone()));
   // Late rows, duplicates between appends, a NULL key, three days.
   for (int i = 0; i < 12; ++i) {
     std::vector<Row> rows;
@@ -110,7 +117,7 @@ TEST_F(Compaction, KeepsTheLastWriteOfEachSeriesAndTime) {
 
 TEST_F(Compaction, GivesItsFilesTheSequenceNumberOfTheNewest) {
   Lake lake = OpenLake();
-  Table table = Must(lake.CreateTable("t", kColumns, Readings()));
+  Table table = Must(lake.CreateTable("t", kColumns, Alone()));
   for (int i = 0; i < 3; ++i) TL_OK(table.Append(Batch({{kJanuary, "a", 1.0 * i}})).status());
   Must(Maintain(table, OnlyCompact()));
   const auto files = Must(table.Files());
@@ -135,13 +142,14 @@ TEST_F(Compaction, GivesItsFilesTheSequenceNumberOfTheNewest) {
 
 TEST_F(Compaction, OnlyPlansInADryRun) {
   Lake lake = OpenLake();
-  Table table = Must(lake.CreateTable("t", kColumns, Readings()));
+  Table table = Must(lake.CreateTable("t", kColumns, Alone()));
   for (int i = 0; i < 3; ++i) TL_OK(table.Append(Batch({{kJanuary + i, "a", 1.0}})).status());
   MaintainOptions options;
   options.dry_run = true;
   const int64_t version = table.version();
   const MaintainReport report = Must(Maintain(table, options));
   ASSERT_EQ(report.planned.size(), 1u);
+  EXPECT_EQ(report.planned[0].task, "compaction");
   EXPECT_EQ(report.planned[0].partition, "time_day=2026-01-03");
   EXPECT_EQ(report.planned[0].reason, "small files");
   EXPECT_EQ(report.planned[0].files, 3);
@@ -153,7 +161,7 @@ TEST_F(Compaction, OnlyPlansInADryRun) {
 
 TEST_F(Compaction, CommitsWhatFitsBelowTheCapAndGoesOnNextTime) {
   Lake lake = OpenLake();
-  Table table = Must(lake.CreateTable("t", kColumns, Readings()));
+  Table table = Must(lake.CreateTable("t", kColumns, Alone()));
   for (int i = 0; i < 8; ++i) {
     TL_OK(table.Append(Batch({{kJanuary + i % 4 * 86'400 * kSecond, "a", 1.0 * i}})).status());
   }
@@ -180,7 +188,7 @@ TEST_F(Compaction, CommitsWhatFitsBelowTheCapAndGoesOnNextTime) {
 // O17: replace snapshots have totals, too.
 TEST_F(Compaction, KeepsTheTotals) {
   Lake lake = OpenLake();
-  Table table = Must(lake.CreateTable("t", kColumns, Readings()));
+  Table table = Must(lake.CreateTable("t", kColumns, Alone()));
   TL_OK(table.Append(Batch({{kJanuary + 1, "a", 1}, {kJanuary + 2, "a", 2}, {kJanuary, "b", 3}}))
             .status());
   TL_OK(table.Append(Batch({{kJanuary + 4, "c", 4}})).status());
@@ -201,7 +209,7 @@ TEST_F(Compaction, KeepsTheTotals) {
 // O24: a batch id is known behind a compaction.
 TEST_F(Compaction, KeepsBatchIds) {
   Lake lake = OpenLake();
-  Table table = Must(lake.CreateTable("t", kColumns, Readings()));
+  Table table = Must(lake.CreateTable("t", kColumns, Alone()));
   AppendOptions options;
   options.batch_id = "b7";
   TL_OK(table.Append(Batch({{kJanuary, "a", 1}, {kJanuary + 1, "a", 2}})).status());
@@ -215,7 +223,7 @@ TEST_F(Compaction, KeepsBatchIds) {
 
 TEST_F(Compaction, OfATableWithoutDedupKeepsEveryRow) {
   Lake lake = OpenLake();
-  TableOptions options = Readings();
+  TableOptions options = Alone();
   options.dedup = false;
   Table table = Must(lake.CreateTable("t", kColumns, options));
   for (int i = 0; i < 6; ++i) {
@@ -232,7 +240,7 @@ TEST_F(Compaction, OfATableWithoutDedupKeepsEveryRow) {
 // which does not say where its row is from, is not carried on.
 TEST_F(Compaction, DropsAnIndexThatMayNotHold) {
   Lake lake = OpenLake();
-  TableOptions options = Readings();
+  TableOptions options = Alone();
   options.dedup = false;
   Table table = Must(lake.CreateTable("t", kColumns, options));
   for (double v : {1.0, 2.0, 3.0}) TL_OK(table.Append(Batch({{kJanuary, "a", v}})).status());
@@ -240,9 +248,17 @@ TEST_F(Compaction, DropsAnIndexThatMayNotHold) {
   for (const FileInfo& file : Must(table.Files())) largest = std::max(largest, file.bytes);
   MaintainOptions some = OnlyCompact();
   some.max_bytes = 2 * largest;  // the newest row stays where it is
-  EXPECT_EQ(Must(Maintain(table, some)).files_rewritten, 2);
-  EXPECT_EQ(IndexOf(table), "");
+  const MaintainReport report = Must(Maintain(table, some));
+  EXPECT_EQ(report.files_rewritten, 2);
+  EXPECT_TRUE(report.index_rebuilt);
+  const auto snapshots = Must(table.Snapshots());
+  ASSERT_EQ(snapshots.size(), 5u);
+  EXPECT_FALSE(snapshots[3].summary.contains("timelake.last-value-index"));
+  EXPECT_TRUE(snapshots[4].summary.contains("timelake.last-value-index"));
+  EXPECT_EQ(snapshots[4].operation, "replace");
+  EXPECT_EQ(snapshots[4].summary.at("total-records"), "3");
   EXPECT_EQ(Must(Must(table.Latest())->GetColumnByName("v")->GetScalar(0))->ToString(), "3");
+  EXPECT_FALSE(Must(Maintain(table, some)).index_rebuilt);
 }
 
 TEST_F(Compaction, OfAPlainTable) {
@@ -259,7 +275,7 @@ TEST_F(Compaction, OfAPlainTable) {
 // Another compaction of the same files commits first, while ours is merging.
 TEST_F(Compaction, GivesWayToAnother) {
   Lake lake = OpenLake();
-  Table table = Must(lake.CreateTable("t", kColumns, Readings()));
+  Table table = Must(lake.CreateTable("t", kColumns, Alone()));
   for (int i = 0; i < 4; ++i) TL_OK(table.Append(Batch({{kJanuary + i, "a", 1.0 * i}})).status());
   const auto before = Checksums(lake);
   Table other = Must(OpenLake().OpenTable("t"));
@@ -284,7 +300,7 @@ TEST_F(Compaction, GivesWayToAnother) {
 // An append commits while ours is merging, with rows of the same series and times.
 TEST_F(Compaction, IsRebasedOverAnAppend) {
   Lake lake = OpenLake();
-  Table table = Must(lake.CreateTable("t", kColumns, Readings()));
+  Table table = Must(lake.CreateTable("t", kColumns, Alone()));
   for (int i = 0; i < 4; ++i) TL_OK(table.Append(Batch({{kJanuary + i, "a", 1.0 * i}})).status());
   Table other = Must(OpenLake().OpenTable("t"));
   MaintainOptions options = OnlyCompact();
@@ -305,7 +321,7 @@ TEST_F(Compaction, IsRebasedOverAnAppend) {
 
 TEST_F(Compaction, ThatIsCancelledLeavesNothing) {
   Lake lake = OpenLake();
-  Table table = Must(lake.CreateTable("t", kColumns, Readings()));
+  Table table = Must(lake.CreateTable("t", kColumns, Alone()));
   for (int i = 0; i < 4; ++i) TL_OK(table.Append(Batch({{kJanuary + i, "a", 1.0 * i}})).status());
   const int64_t version = table.version();
   MaintainOptions options = OnlyCompact();
@@ -319,7 +335,7 @@ TEST_F(Compaction, ThatIsCancelledLeavesNothing) {
 // A data file that cannot be read costs its partition only, and is named.
 TEST_F(Compaction, NamesAFileThatIsDamaged) {
   Lake lake = OpenLake();
-  Table table = Must(lake.CreateTable("t", kColumns, Readings()));
+  Table table = Must(lake.CreateTable("t", kColumns, Alone()));
   for (int i = 0; i < 6; ++i) {
     TL_OK(table.Append(Batch({{kJanuary + i % 2 * 86'400 * kSecond + i, "a", 1.0 * i}})).status());
   }

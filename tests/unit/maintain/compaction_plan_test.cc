@@ -245,6 +245,26 @@ TEST_P(Plans, OfWholePartitionsLeaveNoFitFileOut) {
   EXPECT_EQ(files, fit);
 }
 
+TEST_P(Plans, AfterAppendsTakeFullTiersAndComeToRest) {
+  Random random(GetParam() + 3000);
+  World world = RandomWorld(&random);
+  CompactionRules rules = Rules(random() % 4 != 0);
+  rules.tier_files = 3;
+  rules.cold = [](const LiveFile& file) { return file.range.last < 100; };  // the first partition
+  for (int run = 0;; ++run) {
+    const CompactionPlan plan = world.Plan(rules);
+    ExpectLawful(world, rules, plan);
+    for (const auto& group : plan.groups) {
+      if (group.reason != CompactionReason::kTier) continue;
+      EXPECT_GE(group.files.size(), 3u);
+      for (size_t i : group.files) EXPECT_LT(world.sample(i).bytes, kTarget / 4 * 3);
+    }
+    if (plan.groups.empty()) break;
+    ASSERT_LT(run, 6);
+    world = After(world, plan);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Seeds, Plans, ::testing::Range<uint64_t>(0, 400));
 
 std::vector<std::vector<size_t>> Groups(const CompactionPlan& plan) {
@@ -348,6 +368,45 @@ TEST(Plan, DoesNotMergeAgainWhatOneMergeLeft) {
   for (int i = 0; i < 5; ++i) tiny.Add({.sequence = 4, .bytes = 20});
   EXPECT_EQ(world.Plan(Rules(false)).groups.size(), 0u);
   EXPECT_EQ(tiny.Plan(Rules()).groups.size(), 1u);
+}
+
+TEST(Plan, AfterAppendsMergesATierOfManyFilesOnly) {
+  World world;
+  for (int64_t sequence = 1; sequence <= 3; ++sequence) world.Add({.sequence = sequence});
+  CompactionRules rules = Rules();
+  rules.tier_files = 4;
+  rules.cold = [](const LiveFile&) { return false; };
+  EXPECT_TRUE(world.Plan(rules).groups.empty());
+  world.Add({.sequence = 4, .sorted = false});
+  const CompactionPlan plan = world.Plan(rules);
+  EXPECT_EQ(Groups(plan), (Numbers{{0, 1, 2, 3}}));
+  EXPECT_EQ(plan.groups[0].reason, CompactionReason::kTier);
+  // A cold partition is merged by the rules for all.
+  rules.cold = [](const LiveFile&) { return true; };
+  rules.tier_files = 40;
+  EXPECT_EQ(world.Plan(rules).groups.at(0).reason, CompactionReason::kUnsorted);
+}
+
+TEST(Plan, TiersAreFourTimesAsLargeAsTheOneBefore) {
+  constexpr int64_t kKibi = 1024;
+  CompactionRules rules = Rules();
+  rules.target_bytes = 1 << 30;
+  rules.tier_files = 2;
+  rules.cold = [](const LiveFile&) { return false; };
+  const auto merged = [&](int64_t a, int64_t b) {
+    World world;
+    world.Add({.sequence = 1, .bytes = a});
+    world.Add({.sequence = 2, .bytes = b});
+    std::vector<LiveFile> files = world.files();
+    for (LiveFile& file : files) file.small = true;
+    return !PlanCompaction(files, rules, world.Meet()).groups.empty();
+  };
+  EXPECT_TRUE(merged(1, 256 * kKibi - 1));
+  EXPECT_FALSE(merged(256 * kKibi - 1, 256 * kKibi));
+  EXPECT_TRUE(merged(256 * kKibi, 1024 * kKibi - 1));
+  EXPECT_FALSE(merged(1024 * kKibi - 1, 1024 * kKibi));
+  EXPECT_TRUE(merged(1024 * kKibi, 4096 * kKibi - 1));
+  EXPECT_FALSE(merged(4096 * kKibi - 1, 4096 * kKibi));
 }
 
 TEST(Plan, RewritesForDeleteFilesThatCanGoThen) {

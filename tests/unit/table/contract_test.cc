@@ -236,7 +236,7 @@ TEST(NewTable, Errors) {
       {kSchema, WithProperty("write.parquet.compression-codec", "x"), {"\"x\"", "zstd, lz4"}},
       {kSchema, WithProperty("write.parquet.compression-level", "99"), {"\"99\"", "1 .. 22"}},
       {kSchema, WithProperty("delete-min-age", "2h"), {"must not be above metadata-min-age"}},
-      {kSchema, WithProperty("auto-maintain", "true"), {"not one that this version"}},
+      {kSchema, WithProperty("head-format", "true"), {"not one that this version"}},
       {kSchema,
        With(Options("t"),
             [](TableOptions* o) {

@@ -267,16 +267,16 @@ TEST(Settings, OthersProperties) {
 }
 
 TEST(Settings, ThePeersSettingsAreKnownButNotTaken) {
-  for (const char* name : {"auto_maintain", "timelake.rollup-routing", "head-format",
+  for (const char* name : {"in_list_pruning", "timelake.rollup-routing", "head-format",
                            "version-check-interval", "rollups"}) {
     for (SettingLevel level : kLevels) {
       EXPECT_THAT(ErrorOf(CheckSetting(name, "true", level)),
                   HasSubstr("is not one that this version of Timelake has"));
     }
   }
-  EXPECT_EQ(CheckUnset("auto_maintain").ValueOrDie(), "timelake.auto-maintain");
+  EXPECT_EQ(CheckUnset("in_list_pruning").ValueOrDie(), "timelake.in-list-pruning");
   // Stored ones are nobody's mistake.
-  const Settings settings = ResolveSettings({{"timelake.auto-maintain", "x"},
+  const Settings settings = ResolveSettings({{"timelake.in-list-pruning", "x"},
                                              {"timelake.from-the-future", "1"},
                                              {"timelake.format-version", "0.3.0"}})
                                 .ValueOrDie();
