@@ -67,4 +67,36 @@ struct MaintainReport {
 // kCommitUnknown: the outcome of a commit is unknown, nothing was deleted; run it again.
 arrow::Result<MaintainReport> Maintain(Table& table, const MaintainOptions& options = {});
 
+struct VerifyOptions {
+  bool deep = false;                // reads the data of the current snapshot, too
+  std::function<bool()> cancelled;  // polled from several threads
+};
+
+// Something that is missing or not as it is recorded.
+struct VerifyFinding {
+  std::string file;  // URI
+  std::string what;
+};
+
+struct VerifyReport {
+  std::vector<VerifyFinding> findings;  // empty: all is well
+  int64_t version = 0;
+  int64_t snapshots = 0;
+  int64_t manifests = 0;
+  int64_t data_files = 0;  // of all kept snapshots
+  int64_t delete_files = 0;
+  int64_t bytes = 0;
+  int64_t rows_read = 0;  // deep only
+  // Objects of the table's folders that no version needs: of writers at work, or left by ones that
+  // were interrupted.
+  int64_t unreferenced_objects = 0;
+  int64_t unreferenced_bytes = 0;
+  double seconds = 0;
+};
+
+// Looks whether all that the kept snapshots refer to is there: sizes, counts, sequence numbers,
+// rows of footers, the last-value index; deep: order and times of the rows, and the index against
+// them. Changes nothing. kIo: the store gave no answer, so the look is not complete.
+arrow::Result<VerifyReport> Verify(Table& table, const VerifyOptions& options = {});
+
 }  // namespace timelake

@@ -305,6 +305,41 @@ void ChangeSchema(const TableObject& self, const std::vector<ColumnChange>& give
   });
 }
 
+nb::dict ToDict(const VerifyReport& report) {
+  nb::list findings;
+  for (const VerifyFinding& finding : report.findings) {
+    nb::dict one;
+    one["file"] = finding.file;
+    one["what"] = finding.what;
+    findings.append(one);
+  }
+  nb::dict d;
+  d["findings"] = findings;
+  d["version"] = report.version;
+  d["snapshots"] = report.snapshots;
+  d["manifests"] = report.manifests;
+  d["data_files"] = report.data_files;
+  d["delete_files"] = report.delete_files;
+  d["bytes"] = report.bytes;
+  d["rows_read"] = report.rows_read;
+  d["unreferenced_objects"] = report.unreferenced_objects;
+  d["unreferenced_bytes"] = report.unreferenced_bytes;
+  d["seconds"] = report.seconds;
+  return d;
+}
+
+nb::dict Verify(const TableObject& self, bool deep, const std::shared_ptr<CancelToken>& token) {
+  CallOptions call;
+  call.token = token;
+  auto work = [table = self.core(), deep](const std::shared_ptr<Call>& call) {
+    VerifyOptions options;
+    options.deep = deep;
+    options.cancelled = [call] { return call->cancelled(); };
+    return timelake::Verify(*table, options);
+  };
+  return ToDict(RunCall<VerifyReport>(call, std::move(work)));
+}
+
 void Rollback(const TableObject& self, int64_t snapshot_id) {
   CallOptions call;
   call.may_abandon = false;
@@ -406,6 +441,7 @@ void BindTable(nb::module_& m) {
       .def("import_files", &ImportIntoTable, nb::arg("paths"), nb::arg("options"),
            nb::arg("progress").none(), nb::arg("token") = nb::none())
       .def("maintain", &Maintain, nb::arg("options"), nb::arg("token") = nb::none())
+      .def("verify", &Verify, nb::arg("deep"), nb::arg("token") = nb::none())
       .def("latest", &Latest, nb::arg("token") = nb::none())
       .def("info", &Info)
       .def("snapshots", &Snapshots)

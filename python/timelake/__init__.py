@@ -70,6 +70,8 @@ from ._types import (
     SettingInfo,
     SnapshotInfo,
     TableInfo,
+    VerifyFinding,
+    VerifyReport,
 )
 
 if TYPE_CHECKING:
@@ -109,6 +111,8 @@ __all__ = [
     "TableInfo",
     "TimelakeError",
     "UnsupportedError",
+    "VerifyFinding",
+    "VerifyReport",
     "__version__",
     "attach",
     "infer_schema",

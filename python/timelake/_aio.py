@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         StrPath,
         TableInfo,
         Time,
+        VerifyReport,
     )
 
 __all__ = ["AsyncLake", "AsyncResult", "AsyncTable"]
@@ -286,6 +287,12 @@ class AsyncTable:
     async def rollback(self, snapshot_id: int) -> None:
         """As :meth:`Table.rollback`."""
         await self._runner.run(self._table.rollback, snapshot_id)
+
+    async def verify(self, deep: bool = False) -> VerifyReport:
+        """As :meth:`Table.verify`."""
+        return await self._runner.stoppable(
+            lambda token: self._table._core.verify(bool(deep), token)
+        )
 
     async def refresh(self) -> None:
         """As :meth:`Table.refresh`."""

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         StrPath,
         TableInfo,
         Time,
+        VerifyReport,
     )
 
 __all__ = ["Table"]
@@ -539,6 +540,23 @@ class Table:
                 compact, retention, expire, full, dry_run, max_bytes, max_seconds, settings
             )
         )
+
+    def verify(self, deep: bool = False) -> VerifyReport:
+        """Looks whether all that the kept snapshots refer to is there and as it is recorded.
+
+        Changes nothing.
+
+        Args:
+            deep: Read the data of the current snapshot, too.
+
+        Returns:
+            A :class:`VerifyReport` (a dict), whose ``findings`` are empty if all is well.
+
+        Example:
+            >>> table.verify(deep=True)["findings"]
+            []
+        """
+        return self._core.verify(bool(deep))
 
     def refresh(self) -> None:
         """Looks for a newer version; appends and queries do so by themselves.

@@ -138,6 +138,29 @@ class MaintainReport(TypedDict):
     seconds: float
 
 
+class VerifyFinding(TypedDict):
+    """Something that is missing or not as it is recorded."""
+
+    file: str  #: URI
+    what: str
+
+
+class VerifyReport(TypedDict):
+    """What a look at all files of a table found."""
+
+    findings: list[VerifyFinding]  #: empty: all is well
+    version: int
+    snapshots: int
+    manifests: int
+    data_files: int  #: of all kept snapshots
+    delete_files: int
+    bytes: int
+    rows_read: int  #: with ``deep`` only
+    unreferenced_objects: int  #: that no version needs: of writers at work, or left by others
+    unreferenced_bytes: int
+    seconds: float
+
+
 class TableInfo(TypedDict):
     """What a table is and how large it is."""
 

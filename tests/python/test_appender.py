@@ -15,7 +15,7 @@ def row(i, device="a"):
 @pytest.fixture
 def numbers(lake):
     return lake.create_table("numbers", "time:timestamptz, device:string, v:double", time_column="time",
-                             series_key=["device"])
+                             series_key=["device"], properties={"auto-maintain": False})
 
 
 def count(lake):

@@ -137,3 +137,16 @@ def test_of_all_tables_of_a_lake(timelake, lake, empty):
         lake.maintain(["missing", "other"])
     assert len(other.files()) == 1  # the others are done
     assert list(lake.maintain(["readings"])) == ["readings"]
+
+
+def test_verify(lake, empty):
+    fill(empty)
+    empty.maintain()
+    report = empty.verify(deep=True)
+    assert report["findings"] == []
+    assert report["data_files"] == 6
+    assert report["rows_read"] == 6
+    damaged = next(file["path"] for file in empty.files()).removeprefix("file://")
+    with open(damaged, "r+b") as file:
+        file.truncate(10)
+    assert damaged in empty.verify()["findings"][0]["file"]

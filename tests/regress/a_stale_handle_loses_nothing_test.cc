@@ -36,7 +36,8 @@ class StaleHandle : public LakeTest, public testing::WithParamInterface<int> {
 TEST_P(StaleHandle, AppendsAndReadsTheNewest) {
   Lake lake = OpenLake();
   TableOptions options = Readings();
-  options.properties = {{"snapshot-retention", "1ms"},
+  options.properties = {{"auto-maintain", "false"},
+                        {"snapshot-retention", "1ms"},
                         {"min-snapshots", "1"},
                         {"max-snapshots", "10"},
                         {"metadata-min-age", "100ms"},
@@ -75,7 +76,8 @@ class StaleWriter : public StaleHandle {};
 TEST_P(StaleWriter, AppendsWithoutReading) {
   Lake lake = OpenLake();
   TableOptions options = Readings();
-  options.properties = {{"snapshot-retention", "1ms"},
+  options.properties = {{"auto-maintain", "false"},
+                        {"snapshot-retention", "1ms"},
                         {"min-snapshots", "1"},
                         {"metadata-min-age", "100ms"},
                         {"delete-min-age", "100ms"}};

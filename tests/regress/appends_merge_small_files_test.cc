@@ -13,6 +13,12 @@ constexpr int64_t kJanuary = 1'767'398'400'000'000;  // 2026-01-03T00:00:00Z
 
 class AutoMaintain : public LakeTest {
  protected:
+  static TableOptions Tended() {
+    TableOptions options = Readings();
+    options.properties.clear();
+    return options;
+  }
+
   AppendResult Append(Table& table, int64_t time, double v, const std::string& device = "a") {
     return Must(table.Append(Batch({{time, device, v}})));
   }
@@ -20,7 +26,7 @@ class AutoMaintain : public LakeTest {
 
 TEST_F(AutoMaintain, MergesEightFilesOfATier) {
   Lake lake = OpenLake();
-  Table table = Must(lake.CreateTable("t", kColumns, Readings()));
+  Table table = Must(lake.CreateTable("t", kColumns, Tended()));
   for (int i = 0; i < 7; ++i) {
     const AppendResult result = Append(table, kJanuary + i, i);
     EXPECT_EQ(result.files_merged, 0);
@@ -43,7 +49,7 @@ TEST_F(AutoMaintain, MergesEightFilesOfATier) {
 }
 
 TEST_F(AutoMaintain, CountsCommitsOfAllProcesses) {
-  Table first = Must(OpenLake().CreateTable("t", kColumns, Readings()));
+  Table first = Must(OpenLake().CreateTable("t", kColumns, Tended()));
   int64_t merged = 0;
   for (int i = 0; i < 8; ++i) {
     Table fresh = Must(OpenLake().OpenTable("t"));
@@ -69,7 +75,7 @@ TEST_F(AutoMaintain, CanBeTurnedOffAndChanged) {
 
 TEST_F(AutoMaintain, MergesFewFilesOfAPartitionThatIsCold) {
   Lake lake = OpenLake();
-  Table table = Must(lake.CreateTable("t", kColumns, Readings()));
+  Table table = Must(lake.CreateTable("t", kColumns, Tended()));
   Append(table, kJanuary + 1, 1);
   Append(table, kJanuary + 2, 2);
   int64_t merged = 0;
@@ -98,7 +104,7 @@ TEST_F(AutoMaintain, IsNotMisledByOneRowOfAFarYear) {
 
 TEST_F(AutoMaintain, ThatFailsIsReportedBesideTheAppend) {
   Lake lake = OpenLake();
-  Table table = Must(lake.CreateTable("t", kColumns, Readings()));
+  Table table = Must(lake.CreateTable("t", kColumns, Tended()));
   for (int i = 0; i < 7; ++i) Append(table, kJanuary + i, i);
   const std::string damaged = Must(table.Files())[3].path.substr(7);
   std::filesystem::resize_file(damaged, 100);
@@ -115,7 +121,7 @@ TEST_F(AutoMaintain, ThatFailsIsReportedBesideTheAppend) {
 // of the same series and times, so they are not merged around it.
 TEST_F(AutoMaintain, KeepsTheOrderOfWrites) {
   Lake lake = OpenLake();
-  Table table = Must(lake.CreateTable("t", kColumns, Readings()));
+  Table table = Must(lake.CreateTable("t", kColumns, Tended()));
   for (int round = 0; round < 6; ++round) {
     for (int i = 0; i < 9; ++i) {
       std::vector<Row> rows;

@@ -67,13 +67,6 @@ class Compaction : public LakeTest {
     return strays;
   }
 
-  // A table that only we maintain.
-  static TableOptions Alone() {
-    TableOptions options = Readings();
-    options.properties = {{"auto-maintain", "false"}};
-    return options;
-  }
-
   static MaintainOptions OnlyCompact() {
     MaintainOptions options;
     options.expire = false;
@@ -83,7 +76,7 @@ class Compaction : public LakeTest {
 
 TEST_F(Compaction, KeepsTheLastWriteOfEachSeriesAndTime) {
   Lake lake = OpenLake();
-  Table table = Must(lake.CreateTable("t", kColumns, Alone()));
+  Table table = Must(lake.CreateTable("t", kColumns, Readings()));
   // Late rows, duplicates between appends, a NULL key, three days.
   for (int i = 0; i < 12; ++i) {
     std::vector<Row> rows;
@@ -117,7 +110,7 @@ TEST_F(Compaction, KeepsTheLastWriteOfEachSeriesAndTime) {
 
 TEST_F(Compaction, GivesItsFilesTheSequenceNumberOfTheNewest) {
   Lake lake = OpenLake();
-  Table table = Must(lake.CreateTable("t", kColumns, Alone()));
+  Table table = Must(lake.CreateTable("t", kColumns, Readings()));
   for (int i = 0; i < 3; ++i) TL_OK(table.Append(Batch({{kJanuary, "a", 1.0 * i}})).status());
   Must(Maintain(table, OnlyCompact()));
   const auto files = Must(table.Files());
@@ -142,7 +135,7 @@ TEST_F(Compaction, GivesItsFilesTheSequenceNumberOfTheNewest) {
 
 TEST_F(Compaction, OnlyPlansInADryRun) {
   Lake lake = OpenLake();
-  Table table = Must(lake.CreateTable("t", kColumns, Alone()));
+  Table table = Must(lake.CreateTable("t", kColumns, Readings()));
   for (int i = 0; i < 3; ++i) TL_OK(table.Append(Batch({{kJanuary + i, "a", 1.0}})).status());
   MaintainOptions options;
   options.dry_run = true;
@@ -161,7 +154,7 @@ TEST_F(Compaction, OnlyPlansInADryRun) {
 
 TEST_F(Compaction, CommitsWhatFitsBelowTheCapAndGoesOnNextTime) {
   Lake lake = OpenLake();
-  Table table = Must(lake.CreateTable("t", kColumns, Alone()));
+  Table table = Must(lake.CreateTable("t", kColumns, Readings()));
   for (int i = 0; i < 8; ++i) {
     TL_OK(table.Append(Batch({{kJanuary + i % 4 * 86'400 * kSecond, "a", 1.0 * i}})).status());
   }
@@ -188,7 +181,7 @@ TEST_F(Compaction, CommitsWhatFitsBelowTheCapAndGoesOnNextTime) {
 // O17: replace snapshots have totals, too.
 TEST_F(Compaction, KeepsTheTotals) {
   Lake lake = OpenLake();
-  Table table = Must(lake.CreateTable("t", kColumns, Alone()));
+  Table table = Must(lake.CreateTable("t", kColumns, Readings()));
   TL_OK(table.Append(Batch({{kJanuary + 1, "a", 1}, {kJanuary + 2, "a", 2}, {kJanuary, "b", 3}}))
             .status());
   TL_OK(table.Append(Batch({{kJanuary + 4, "c", 4}})).status());
@@ -209,7 +202,7 @@ TEST_F(Compaction, KeepsTheTotals) {
 // O24: a batch id is known behind a compaction.
 TEST_F(Compaction, KeepsBatchIds) {
   Lake lake = OpenLake();
-  Table table = Must(lake.CreateTable("t", kColumns, Alone()));
+  Table table = Must(lake.CreateTable("t", kColumns, Readings()));
   AppendOptions options;
   options.batch_id = "b7";
   TL_OK(table.Append(Batch({{kJanuary, "a", 1}, {kJanuary + 1, "a", 2}})).status());
@@ -223,7 +216,7 @@ TEST_F(Compaction, KeepsBatchIds) {
 
 TEST_F(Compaction, OfATableWithoutDedupKeepsEveryRow) {
   Lake lake = OpenLake();
-  TableOptions options = Alone();
+  TableOptions options = Readings();
   options.dedup = false;
   Table table = Must(lake.CreateTable("t", kColumns, options));
   for (int i = 0; i < 6; ++i) {
@@ -240,7 +233,7 @@ TEST_F(Compaction, OfATableWithoutDedupKeepsEveryRow) {
 // which does not say where its row is from, is not carried on.
 TEST_F(Compaction, DropsAnIndexThatMayNotHold) {
   Lake lake = OpenLake();
-  TableOptions options = Alone();
+  TableOptions options = Readings();
   options.dedup = false;
   Table table = Must(lake.CreateTable("t", kColumns, options));
   for (double v : {1.0, 2.0, 3.0}) TL_OK(table.Append(Batch({{kJanuary, "a", v}})).status());
@@ -275,7 +268,7 @@ TEST_F(Compaction, OfAPlainTable) {
 // Another compaction of the same files commits first, while ours is merging.
 TEST_F(Compaction, GivesWayToAnother) {
   Lake lake = OpenLake();
-  Table table = Must(lake.CreateTable("t", kColumns, Alone()));
+  Table table = Must(lake.CreateTable("t", kColumns, Readings()));
   for (int i = 0; i < 4; ++i) TL_OK(table.Append(Batch({{kJanuary + i, "a", 1.0 * i}})).status());
   const auto before = Checksums(lake);
   Table other = Must(OpenLake().OpenTable("t"));
@@ -300,7 +293,7 @@ TEST_F(Compaction, GivesWayToAnother) {
 // An append commits while ours is merging, with rows of the same series and times.
 TEST_F(Compaction, IsRebasedOverAnAppend) {
   Lake lake = OpenLake();
-  Table table = Must(lake.CreateTable("t", kColumns, Alone()));
+  Table table = Must(lake.CreateTable("t", kColumns, Readings()));
   for (int i = 0; i < 4; ++i) TL_OK(table.Append(Batch({{kJanuary + i, "a", 1.0 * i}})).status());
   Table other = Must(OpenLake().OpenTable("t"));
   MaintainOptions options = OnlyCompact();
@@ -321,7 +314,7 @@ TEST_F(Compaction, IsRebasedOverAnAppend) {
 
 TEST_F(Compaction, ThatIsCancelledLeavesNothing) {
   Lake lake = OpenLake();
-  Table table = Must(lake.CreateTable("t", kColumns, Alone()));
+  Table table = Must(lake.CreateTable("t", kColumns, Readings()));
   for (int i = 0; i < 4; ++i) TL_OK(table.Append(Batch({{kJanuary + i, "a", 1.0 * i}})).status());
   const int64_t version = table.version();
   MaintainOptions options = OnlyCompact();
@@ -335,7 +328,7 @@ TEST_F(Compaction, ThatIsCancelledLeavesNothing) {
 // A data file that cannot be read costs its partition only, and is named.
 TEST_F(Compaction, NamesAFileThatIsDamaged) {
   Lake lake = OpenLake();
-  Table table = Must(lake.CreateTable("t", kColumns, Alone()));
+  Table table = Must(lake.CreateTable("t", kColumns, Readings()));
   for (int i = 0; i < 6; ++i) {
     TL_OK(table.Append(Batch({{kJanuary + i % 2 * 86'400 * kSecond + i, "a", 1.0 * i}})).status());
   }
@@ -432,6 +425,10 @@ TEST_F(Compaction, BesideEverybodyElse) {
   }
   Table table = Must(OpenLake().OpenTable("t"));
   EXPECT_EQ(Must(table.Files()).size(), 1u);
+  for (const VerifyFinding& finding :
+       Must(Verify(table, {.deep = true, .cancelled = {}})).findings) {
+    ADD_FAILURE() << finding.file << ": " << finding.what;
+  }
 }
 
 }  // namespace

@@ -59,10 +59,12 @@ inline std::shared_ptr<arrow::RecordBatch> Batch(const std::vector<Row>& rows) {
 
 inline constexpr char kColumns[] = "time:timestamptz, device:string, v:double";
 
+// Appends to it do nothing but append.
 inline TableOptions Readings() {
   TableOptions options;
   options.time_column = "time";
   options.series_key = {"device"};
+  options.properties = {{"auto-maintain", "false"}};
   return options;
 }
 
