@@ -57,7 +57,15 @@ void MaintainAfter(table::Handle& handle, const write::Target& target,
   compaction.commit.time_budget_us = settings.commit_timeout_us;
   compaction.commit.cancelled = options.cancelled;
   maintain::CompactionReport report;
-  const Status status = maintain::RunCompaction(handle, version, target, compaction, &report);
+  write::Target now = target;
+  now.schema = *iceberg::CurrentSchema(*version.metadata);  // others may have added columns since
+  Status status;
+  if (auto contract = table::ReadContract(*version.metadata); contract.ok()) {
+    now.contract = *std::move(contract);
+    status = maintain::RunCompaction(handle, version, now, compaction, &report);
+  } else {
+    status = contract.status();
+  }
   result->files_merged = report.files_rewritten;
   result->files_written = report.files_written;
   if (status.ok()) return;

@@ -162,6 +162,11 @@ Status Run::Commit() {
 }
 
 Status Run::Do(const table::Version& base) {
+  // Values of a column that the target does not know would be lost.
+  if (!iceberg::SameFields(target_.schema, *iceberg::CurrentSchema(*base.metadata))) {
+    return InternalError("table {}: its columns are not those that are to be written",
+                         handle_.name());
+  }
   TL_ASSIGN_OR_RAISE(const auto live,
                      LiveFiles::Read(env_, base.metadata, target_, options_.window));
   CompactionRules rules;
