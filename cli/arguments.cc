@@ -120,11 +120,20 @@ void AddTableOptions(CLI::App* command, TableArguments* arguments) {
       ->add_option("--series-key", arguments->series_key,
                    "Columns that tell the series apart, with commas")
       ->type_name("COLUMNS");
-  Restrict(command
-               ->add_option("--chunk", arguments->chunk,
-                            "Span of one partition: hour, day or month (default: day)")
-               ->type_name("SPAN"),
-           "hour, day, month");
+  auto* chunk = command
+                    ->add_option("--chunk", arguments->chunk,
+                                 "Span of one partition: hour, day, month or year (default: day)")
+                    ->type_name("SPAN");
+  Restrict(chunk, "hour, day, month, year");
+  AddRepeated(command, "--partition-by", &arguments->partition_by,
+              "Partitions beside the time: \"bucket(16, device)\" or \"identity(site)\"; may be given "
+              "several times")
+      ->type_name("FIELD");
+  auto* expected =
+      command->add_option("--expected-rows-per-day", arguments->expected_rows_per_day,
+                          "Choose the span, and buckets for very many rows, by what is to come");
+  RequireAtLeast(1, expected->type_name("ROWS"));
+  expected->excludes(chunk);
   command
       ->add_option("--retention", arguments->retention,
                    "How long rows are kept, e.g. 90d (default: for ever)")
@@ -146,6 +155,11 @@ Result<TableOptions> ToTableOptions(const TableArguments& arguments) {
   if (!arguments.series_key.empty()) options.series_key = SplitList(arguments.series_key);
   if (arguments.chunk == "hour") options.chunk = Chunk::kHour;
   if (arguments.chunk == "month") options.chunk = Chunk::kMonth;
+  if (arguments.chunk == "year") options.chunk = Chunk::kYear;
+  options.partition_by = arguments.partition_by;
+  if (arguments.expected_rows_per_day > 0) {
+    options = WithExpectedRows(std::move(options), arguments.expected_rows_per_day);
+  }
   options.retention = arguments.retention;
   if (arguments.no_dedup) options.dedup = false;
   options.ingest_time = arguments.ingest_time;

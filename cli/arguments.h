@@ -55,6 +55,8 @@ struct TableArguments {
   std::string time_column;
   std::string series_key;
   std::string chunk = "day";
+  std::vector<std::string> partition_by;
+  int64_t expected_rows_per_day = 0;
   std::string retention;
   bool no_dedup = false;
   bool ingest_time = false;

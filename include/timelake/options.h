@@ -29,7 +29,7 @@ struct LakeOptions {
   std::shared_ptr<Observer> observer;
 };
 
-enum class Chunk { kHour, kDay, kMonth };
+enum class Chunk { kHour, kDay, kMonth, kYear };
 
 // The contract of a new table. Names are exact column names of the schema.
 struct TableOptions {
@@ -37,7 +37,11 @@ struct TableOptions {
   // without partitions, index or dedup.
   std::string time_column;
   std::vector<std::string> series_key;  // columns that identify a series; may be nullable
-  Chunk chunk = Chunk::kDay;            // one partition per hour, day or month (UTC)
+  Chunk chunk = Chunk::kDay;            // one partition per hour, day, month or year (UTC)
+  // Further partition fields (Iceberg specification, "Partition Transforms"): "bucket(16, device)",
+  // "bucket(16)" (of the only series key column), "identity(site)". Of columns of the series key
+  // where dedup is on. For tables that many partitions at once grow too large without.
+  std::vector<std::string> partition_by;
   std::optional<bool> dedup;  // one row per (series, time); default: true with a series key
   std::string retention;      // duration, e.g. "90d"; empty: for ever
   bool ingest_time = false;   // adds a required column `_ingest_ts`, filled on append
@@ -45,6 +49,11 @@ struct TableOptions {
       properties;  // settings of table level, or foreign properties with a dot
   bool if_not_exists = false;
 };
+
+// The options with the partitions that suit a table of so many rows a day, at least 1: a chunk that
+// gets a million rows or more, and beyond 100 million rows an hour buckets of the first column of the
+// series key with about 50 million each.
+TableOptions WithExpectedRows(TableOptions options, int64_t rows_per_day);
 
 // One change of a table's columns. Types are written as for CreateTable ("double", "list<int>").
 struct SchemaChange {

@@ -44,8 +44,14 @@ TableOptions ToTableOptions(const nb::dict& given) {
     options.chunk = Chunk::kDay;
   } else if (chunk == "month") {
     options.chunk = Chunk::kMonth;
+  } else if (chunk == "year") {
+    options.chunk = Chunk::kYear;
   } else {
-    Check(arrow::Status::Invalid("chunk '", chunk, "': accepted are hour, day and month"));
+    Check(arrow::Status::Invalid("chunk '", chunk, "': accepted are hour, day, month and year"));
+  }
+  options.partition_by = nb::cast<std::vector<std::string>>(given["partition_by"]);
+  if (const auto rows = nb::cast<int64_t>(given["expected_rows_per_day"]); rows > 0) {
+    options = WithExpectedRows(std::move(options), rows);
   }
   options.dedup = nb::cast<std::optional<bool>>(given["dedup"]);
   options.retention = nb::cast<std::string>(given["retention"]);

@@ -383,6 +383,8 @@ class AsyncLake:
         properties: Mapping[str, Any] | None = None,
         *,
         if_not_exists: bool = False,
+        partition_by: str | Sequence[str] | None = None,
+        expected_rows_per_day: int | None = None,
     ) -> AsyncTable:
         """As :meth:`Lake.create_table`."""
         table = await self._runner.run(
@@ -397,6 +399,8 @@ class AsyncLake:
             ingest_time,
             properties,
             if_not_exists=if_not_exists,
+            partition_by=partition_by,
+            expected_rows_per_day=expected_rows_per_day,
         )
         return AsyncTable(table, self._runner)
 

@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from . import _data, _progress
-from ._errors import TimelakeError
+from ._errors import InvalidArgumentError, TimelakeError
 from ._native import core
 from ._result import Result
 from ._table import Table, append_options, read_options
@@ -95,6 +95,8 @@ class Lake:
         properties: Mapping[str, Any] | None = None,
         *,
         if_not_exists: bool = False,
+        partition_by: str | Sequence[str] | None = None,
+        expected_rows_per_day: int | None = None,
     ) -> Table:
         """Creates an empty table.
 
@@ -107,13 +109,18 @@ class Lake:
             time_column: Timestamp column that rows are ordered and partitioned by. Without it the
                 table is plain: no partitions, no latest rows, no dedup.
             series_key: Columns that tell one series from another, e.g. ``["device"]``.
-            chunk: Span of one partition, in UTC: ``"hour"``, ``"day"`` (default) or ``"month"``.
+            chunk: Span of one partition, in UTC: ``"hour"``, ``"day"`` (default), ``"month"`` or
+                ``"year"``.
             retention: How long rows are kept, e.g. ``"90d"``; for ever by default.
             dedup: Keep only the last written row of each series and time; default: True with a
                 series key.
             ingest_time: Add the column ``_ingest_ts``, filled with the time of the append.
             properties: Settings of the table, or properties of your own with a dot in their names.
             if_not_exists: Open a table of that name if there is one, and leave it as it is.
+            partition_by: Partitions beside the time: ``"bucket(16, device)"`` or
+                ``"identity(site)"``, or several; of columns of the series key where dedup is on.
+            expected_rows_per_day: Chooses `chunk`, and buckets for very many rows, by what is to
+                come.
 
         Returns:
             The :class:`Table`.
@@ -129,7 +136,16 @@ class Lake:
             <timelake.Table 'plant.pumps' at file://.../warehouse/plant/pumps, version 1>
         """
         options = _table_options(
-            time_column, series_key, chunk, retention, dedup, ingest_time, properties, if_not_exists
+            time_column,
+            series_key,
+            chunk,
+            retention,
+            dedup,
+            ingest_time,
+            properties,
+            if_not_exists,
+            partition_by,
+            expected_rows_per_day,
         )
         return Table(self, self._core.create_table(name, _data.to_schema(schema), options))
 
@@ -195,6 +211,8 @@ class Lake:
         on_future: str | None = None,
         settings: Mapping[str, Any] | None = None,
         progress: ProgressOption = None,
+        partition_by: str | Sequence[str] | None = None,
+        expected_rows_per_day: int | None = None,
         token: _core.CancelToken | None = None,
     ) -> ImportReport:
         options = {
@@ -209,6 +227,8 @@ class Lake:
                 ingest_time,
                 properties,
                 if_not_exists,
+                partition_by,
+                expected_rows_per_day,
             ),
         }
         with _progress.reporting(progress, None, by_bytes=True) as tick:
@@ -497,7 +517,18 @@ def _table_options(
     ingest_time: bool | None,
     properties: Mapping[str, Any] | None,
     if_not_exists: bool,
+    partition_by: str | Sequence[str] | None = None,
+    expected_rows_per_day: int | None = None,
 ) -> dict[str, Any]:
+    if expected_rows_per_day is not None:
+        if chunk is not None:
+            raise InvalidArgumentError(
+                "chunk and expected_rows_per_day exclude each other: the one is chosen by the other"
+            )
+        if expected_rows_per_day < 1:
+            raise InvalidArgumentError(
+                f"expected_rows_per_day is a number from 1, got {expected_rows_per_day}"
+            )
     return {
         "time_column": time_column or "",
         "series_key": [series_key] if isinstance(series_key, str) else list(series_key or ()),
@@ -507,6 +538,8 @@ def _table_options(
         "ingest_time": bool(ingest_time),
         "properties": _data.text_map(properties, "properties"),
         "if_not_exists": if_not_exists,
+        "partition_by": [partition_by] if isinstance(partition_by, str) else [*(partition_by or ())],
+        "expected_rows_per_day": expected_rows_per_day or 0,
     }
 
 

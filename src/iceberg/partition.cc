@@ -1,8 +1,10 @@
 #include "iceberg/partition.h"
 
 #include <arrow/util/base64.h>
+#include <fmt/format.h>
 
 #include "base/civil_time.h"
+#include "base/hash.h"
 #include "base/text.h"
 #include "base/utf8.h"
 
@@ -22,6 +24,19 @@ std::string PathText(const Type& type, const Value& value) {
     return FormatTimestamp(*micros, false) + "+00:00";
   }
   return ToText(type, value);
+}
+
+// A folder's name has at most 255 bytes. Of a longer text a hash tells it from others alike; that two
+// should share a folder does no harm.
+std::string Shortened(std::string text, size_t before) {
+  constexpr size_t kMost = 255, kHash = 9;
+  if (before + text.size() <= kMost) return text;
+  const auto hash = static_cast<uint32_t>(HashBytes(text));
+  size_t length = before + kHash < kMost ? kMost - kHash - before : 0;
+  for (size_t i = 1; i <= 2 && i <= length; ++i) {
+    if (text[length - i] == '%') length -= i;  // not within "%2F"
+  }
+  return text.substr(0, length) + fmt::format("-{:08x}", hash);
 }
 
 }  // namespace
@@ -57,8 +72,8 @@ Result<std::string> PartitionPath(const PartitionSpec& spec, const Schema& schem
     }
     const Type type = source != nullptr ? source->type : Type{};
     if (!path.empty()) path += '/';
-    path +=
-        PercentEncodeForm(field.name) + "=" + PartitionText(field.transform, type, partition[i]);
+    const std::string name = PercentEncodeForm(field.name) + "=";
+    path += name + Shortened(PartitionText(field.transform, type, partition[i]), name.size());
   }
   return path;
 }

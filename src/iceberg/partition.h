@@ -65,7 +65,8 @@ struct PartitionSpec {
   UnknownFields unknown;
 };
 
-// "time_day=2026-01-03/tenant=a%2Fb"; empty when unpartitioned.
+// "time_day=2026-01-03/tenant=a%2Fb"; empty when unpartitioned. Texts too long for the name of a
+// folder are cut and end with a hash.
 Result<std::string> PartitionPath(const PartitionSpec& spec, const Schema& schema,
                                   const std::vector<Value>& partition);
 

@@ -16,8 +16,9 @@ namespace timelake::sql {
 namespace {
 
 // Options of CREATE alone, as people write them and by the names of the settings.
-constexpr std::string_view kOptions[] = {"time-column", "series-key", "chunk",
-                                         "dedup",       "retention",  "ingest-time"};
+constexpr std::string_view kOptions[] = {
+    "time-column", "series-key", "chunk",      "partition-by", "expected-rows-per-day",
+    "dedup",       "retention",  "ingest-time"};
 
 // As settings are looked up: "timelake." may be left out, and '_' is '-'.
 std::string Canonical(const std::string& name) {
@@ -72,12 +73,28 @@ Status CheckKnown(const std::string& name, const std::string& value) {
   std::string hint = near ? *near : "";
   std::replace(hint.begin(), hint.end(), '-', '_');
   return InvalidArgument(
-      "unknown option {}{}; there are time_column, series_key, chunk, dedup, retention, "
-      "ingest_time and the settings of tables (docs/settings.md)",
+      "unknown option {}{}; there are time_column, series_key, chunk, partition_by, "
+      "expected_rows_per_day, dedup, retention, ingest_time and the settings of tables (docs/settings.md)",
       Quote(name), near ? ": did you mean " + hint + "?" : "");
 }
 
-Status Apply(const std::string& name, const std::string& value, TableOptions* options) {
+// "bucket(16, host), identity(site)": at the commas outside of parentheses.
+std::vector<std::string> SplitPartitions(const std::string& text) {
+  std::vector<std::string> parts(1);
+  int depth = 0;
+  for (const char c : text) {
+    depth += (c == '(') - (c == ')');
+    if (c == ',' && depth == 0) {
+      parts.emplace_back();
+    } else if (c != ' ' || !parts.back().empty()) {
+      parts.back() += c;
+    }
+  }
+  return parts;
+}
+
+Status Apply(const std::string& name, const std::string& value, TableOptions* options,
+             int64_t* expected_rows) {
   const std::string canonical = Canonical(name);
   if (canonical == "time-column") {
     options->time_column = value;
@@ -86,9 +103,18 @@ Status Apply(const std::string& name, const std::string& value, TableOptions* op
   } else if (canonical == "chunk") {
     const auto chunk = table::ParseChunk(ToLowerAscii(value));
     if (!chunk.ok()) {
-      return InvalidArgument("option {} = {}: hour, day or month is expected", name, Quote(value));
+      return InvalidArgument("option {} = {}: hour, day, month or year is expected", name, Quote(value));
     }
     options->chunk = *chunk;
+  } else if (canonical == "partition-by") {
+    options->partition_by = SplitPartitions(value);
+  } else if (canonical == "expected-rows-per-day") {
+    const auto rows = ParseInt64(value);
+    if (!rows.ok() || *rows < 1) {
+      return InvalidArgument("option {} = {}: a number of rows from 1 is expected", name,
+                             Quote(value));
+    }
+    *expected_rows = *rows;
   } else if (canonical == "dedup") {
     TL_ASSIGN_OR_RAISE(options->dedup, ToBool(name, value));
   } else if (canonical == "retention") {
@@ -107,6 +133,7 @@ Status Apply(const std::string& name, const std::string& value, TableOptions* op
 Result<TableOptions> ToTableOptions(const OptionMap& given) {
   TableOptions options;
   std::map<std::string, std::string> seen;
+  int64_t expected_rows = 0;
   for (const auto& [name, expression] : given) {
     TL_ASSIGN_OR_RAISE(const std::string value, ValueText(name, *expression));
     const auto [other, fresh] = seen.emplace(Canonical(name), name);
@@ -114,9 +141,15 @@ Result<TableOptions> ToTableOptions(const OptionMap& given) {
       return InvalidArgument("option {} is given twice, as {} and {}", other->first, other->second,
                              name);
     }
-    TL_RETURN_NOT_OK(Apply(name, value, &options));
+    TL_RETURN_NOT_OK(Apply(name, value, &options, &expected_rows));
   }
-  return options;
+  if (expected_rows == 0) return options;
+  if (const auto chunk = seen.find("chunk"); chunk != seen.end()) {
+    return InvalidArgument("options {} and expected_rows_per_day exclude each other: the one is chosen "
+                           "by the other",
+                           chunk->second);
+  }
+  return WithExpectedRows(std::move(options), expected_rows);
 }
 
 Result<std::map<std::string, std::optional<std::string>>> ToSettings(const OptionMap& given) {

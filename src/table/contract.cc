@@ -161,15 +161,16 @@ std::string_view ChunkName(Chunk chunk) {
     case Chunk::kHour: return "hour";
     case Chunk::kDay: return "day";
     case Chunk::kMonth: return "month";
+    case Chunk::kYear: return "year";
   }
   return "";
 }
 
 Result<Chunk> ParseChunk(std::string_view text) {
-  for (Chunk chunk : {Chunk::kHour, Chunk::kDay, Chunk::kMonth}) {
+  for (Chunk chunk : {Chunk::kHour, Chunk::kDay, Chunk::kMonth, Chunk::kYear}) {
     if (text == ChunkName(chunk)) return chunk;
   }
-  return InvalidArgument("chunk interval must be hour, day or month, got {}", Quote(text));
+  return InvalidArgument("chunk interval must be hour, day, month or year, got {}", Quote(text));
 }
 
 Result<TableName> ParseTableName(std::string_view name) {

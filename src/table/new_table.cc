@@ -5,6 +5,7 @@
 #include "base/utf8.h"
 #include "table/column_names.h"
 #include "table/contract.h"
+#include "table/partition_options.h"
 #include "table/settings.h"
 #include "table/settings_columns.h"
 #include "timelake/version.h"
@@ -101,7 +102,7 @@ Status CheckTimeSeries(const Schema& schema, const TableOptions& options) {
                            Quote(time->name), iceberg::TypeName(time->type));
   }
   if (ChunkName(options.chunk).empty()) {
-    return InvalidArgument("chunk interval must be hour, day or month, got number {}",
+    return InvalidArgument("chunk interval must be hour, day, month or year, got number {}",
                            static_cast<int>(options.chunk));
   }
   TL_RETURN_NOT_OK(CheckPartitionName(schema, time->name,
@@ -158,11 +159,13 @@ TransformKind TransformOf(Chunk chunk) {
     case Chunk::kHour: return TransformKind::kHour;
     case Chunk::kDay: return TransformKind::kDay;
     case Chunk::kMonth: return TransformKind::kMonth;
+    case Chunk::kYear: return TransformKind::kYear;
   }
   return TransformKind::kUnknown;
 }
 
-void SetSpecAndOrder(const TableOptions& options, TableMetadata* metadata) {
+void SetSpecAndOrder(const TableOptions& options, std::vector<iceberg::PartitionField> more,
+                     TableMetadata* metadata) {
   iceberg::PartitionSpec spec;
   iceberg::SortOrder order;
   if (!options.time_column.empty()) {
@@ -175,7 +178,6 @@ void SetSpecAndOrder(const TableOptions& options, TableMetadata* metadata) {
     field.transform.kind = TransformOf(options.chunk);
     field.transform.text = ChunkName(options.chunk);
     spec.fields.push_back(std::move(field));
-    metadata->last_partition_id = iceberg::kFirstPartitionFieldId;
     order.order_id = 1;
     std::vector<std::string> columns = options.series_key;
     columns.push_back(options.time_column);
@@ -186,6 +188,11 @@ void SetSpecAndOrder(const TableOptions& options, TableMetadata* metadata) {
       order.fields.push_back(std::move(sort));
     }
   }
+  for (iceberg::PartitionField& field : more) {
+    field.field_id = iceberg::kFirstPartitionFieldId + static_cast<int>(spec.fields.size());
+    spec.fields.push_back(std::move(field));
+  }
+  if (!spec.fields.empty()) metadata->last_partition_id = spec.fields.back().field_id;
   metadata->default_sort_order_id = order.order_id;
   metadata->partition_specs.push_back(std::move(spec));
   metadata->sort_orders.push_back(std::move(order));
@@ -250,7 +257,8 @@ Result<TableMetadata> NewTableMetadata(const Schema& schema, const TableOptions&
   metadata.last_updated_ms = now_ms;
   metadata.last_column_id = iceberg::HighestFieldId(final_schema);
   metadata.schemas.push_back(std::move(final_schema));
-  SetSpecAndOrder(options, &metadata);
+  TL_ASSIGN_OR_RAISE(auto partition_by, ReadPartitionBy(metadata.schemas[0], options));
+  SetSpecAndOrder(options, std::move(partition_by), &metadata);
   return metadata;
 }
 

@@ -78,7 +78,7 @@ SCHEMAS = [
     Bad("series key column given twice",
         CREATE + [COLUMNS, "--time-column", "time", "--series-key", "device,device"], ['"device"', "twice"]),
     Bad("wrong chunk", CREATE + [COLUMNS, "--time-column", "time", "--chunk", "week"],
-        ["--chunk", '"week"', "hour, day, month"], code=2),
+        ["--chunk", '"week"', "hour, day, month, year"], code=2),
     Bad("neither a schema nor a file", ["create", "new"], ["--schema", "--from"], code=2),
     Bad("both a schema and a file", ["create", "new", "--schema", "a:int", "--from", "IN"], ["--schema", "--from"],
         GOOD, code=2),

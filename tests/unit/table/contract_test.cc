@@ -213,7 +213,7 @@ TEST(NewTable, Errors) {
       {kSchema, With(Options("t", {"_ingest_ts"}), ingest), {"is the ingest time column"}},
       {kSchema,
        With(Options("t"), [](TableOptions* o) { o->chunk = static_cast<Chunk>(7); }),
-       {"chunk interval must be hour, day or month", "7"}},
+       {"chunk interval must be hour, day, month or year", "7"}},
       {"a:int, A:int", TableOptions(), {"columns \"a\" and \"A\" differ only in case"}},
       {kSchema,
        With(Options("t"), [](TableOptions* o) { o->retention = "90"; }),
@@ -331,7 +331,7 @@ TEST(ReadContract, Errors) {
       {kSeriesKey, "host,", ErrorKind::kCorrupt, "timelake.series-key"},
       {kSeriesKey, "l", ErrorKind::kCorrupt, "cannot be in a series key"},
       {kSeriesKey, "time", ErrorKind::kCorrupt, "cannot be in a series key"},
-      {kChunkInterval, "week", ErrorKind::kCorrupt, "must be hour, day or month, got \"week\""},
+      {kChunkInterval, "week", ErrorKind::kCorrupt, "must be hour, day, month or year, got \"week\""},
       {kDedup, "maybe", ErrorKind::kCorrupt, "timelake.dedup: \"maybe\""},
       {kIngestTimeColumn, "host", ErrorKind::kCorrupt, "column \"host\" is of type string"},
       {kFormatVersion, "0.3.1", ErrorKind::kUnsupported,
@@ -363,12 +363,12 @@ TEST(ReadContract, Errors) {
 }
 
 TEST(Chunks, Names) {
-  for (const char* name : {"hour", "day", "month"}) {
+  for (const char* name : {"hour", "day", "month", "year"}) {
     EXPECT_EQ(ChunkName(ParseChunk(name).ValueOrDie()), name);
   }
-  for (const char* name : {"", "Day", "days", "week", "year"}) {
+  for (const char* name : {"", "Day", "days", "week", "years"}) {
     EXPECT_EQ(MessageOf(ParseChunk(name).status()),
-              std::string("chunk interval must be hour, day or month, got \"") + name + '"');
+              std::string("chunk interval must be hour, day, month or year, got \"") + name + '"');
   }
 }
 

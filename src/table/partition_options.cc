@@ -1,0 +1,160 @@
+#include "table/partition_options.h"
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "base/text.h"
+#include "table/contract.h"
+
+namespace timelake::table {
+namespace {
+
+using iceberg::Field;
+using iceberg::PartitionField;
+using iceberg::TransformKind;
+using iceberg::TypeId;
+
+constexpr int kMostBuckets = 10'000;
+
+struct Parsed {
+  iceberg::Transform transform;
+  std::string column;
+};
+
+Status Malformed(const std::string& text) {
+  return InvalidArgument(
+      "partition_by {}: bucket(N, column), bucket(N) or identity(column) is expected, with N of 1 "
+      ".. {}",
+      Quote(text), kMostBuckets);
+}
+
+std::string_view Trimmed(std::string_view text) {
+  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
+  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
+  return text;
+}
+
+Result<Parsed> Parse(const std::string& text, const TableOptions& options) {
+  const std::string_view whole = Trimmed(text);
+  const size_t open = whole.find('(');
+  if (open == std::string_view::npos || whole.back() != ')') return Malformed(text);
+  const std::string name = ToLowerAscii(Trimmed(whole.substr(0, open)));
+  std::string_view inside = whole.substr(open + 1, whole.size() - open - 2);
+  Parsed parsed;
+  if (name == "identity") {
+    parsed.column = Trimmed(inside);
+  } else if (name == "bucket") {
+    const size_t comma = inside.find(',');
+    const Result<int64_t> count = ParseInt64(Trimmed(inside.substr(0, comma)));
+    if (!count.ok() || *count < 1 || *count > kMostBuckets) return Malformed(text);
+    parsed.transform.kind = TransformKind::kBucket;
+    parsed.transform.width = static_cast<int>(*count);
+    if (comma != std::string_view::npos) {
+      parsed.column = Trimmed(inside.substr(comma + 1));
+    } else if (options.series_key.size() == 1) {
+      parsed.column = options.series_key[0];
+    } else {
+      return InvalidArgument(
+          "partition_by {}: without a column it is of the series key's only one, and that has {}",
+          Quote(text), options.series_key.size());
+    }
+  } else {
+    return Malformed(text);
+  }
+  if (parsed.column.empty()) return Malformed(text);
+  parsed.transform.text = iceberg::TransformName(parsed.transform);
+  return parsed;
+}
+
+Status CheckColumn(const std::string& text, const Parsed& parsed, const iceberg::Schema& schema,
+                   const TableOptions& options) {
+  const Field* field = iceberg::FindField(schema, parsed.column);
+  if (field == nullptr) {
+    return InvalidArgument("partition_by {}: there is no column {} ({})", Quote(text),
+                           Quote(parsed.column), Join(iceberg::FieldNames(schema), ", "));
+  }
+  if (parsed.column == options.time_column) {
+    return InvalidArgument("partition_by {}: the time column is partitioned by the chunk interval",
+                           Quote(text));
+  }
+  if (field->type.id == TypeId::kFloat || field->type.id == TypeId::kDouble) {
+    return InvalidArgument("partition_by {}: column {} is of type {}, of which equal values may have "
+                           "different bytes",
+                           Quote(text), Quote(parsed.column), iceberg::TypeName(field->type));
+  }
+  if (Status takes = iceberg::CheckTransform(parsed.transform, field->type); !takes.ok()) {
+    return InvalidArgument("partition_by {}: {}", Quote(text), MessageOf(takes));
+  }
+  const auto& key = options.series_key;
+  const bool dedup = options.dedup.value_or(!key.empty());
+  if (dedup && std::find(key.begin(), key.end(), parsed.column) == key.end()) {
+    return InvalidArgument(
+        "partition_by {}: with dedup the column must be one of the series key ({}), so that rows "
+        "that replace each other lie in one partition",
+        Quote(text), key.empty() ? "there is none" : Join(key, ", "));
+  }
+  return Status::OK();
+}
+
+}  // namespace
+
+Result<std::vector<PartitionField>> ReadPartitionBy(const iceberg::Schema& schema,
+                                                    const TableOptions& options) {
+  std::vector<PartitionField> fields;
+  std::set<std::string> names;
+  if (!options.time_column.empty()) {
+    names.insert(fmt::format("{}_{}", options.time_column, ChunkName(options.chunk)));
+  }
+  for (const std::string& text : options.partition_by) {
+    TL_ASSIGN_OR_RAISE(Parsed parsed, Parse(text, options));
+    TL_RETURN_NOT_OK(CheckColumn(text, parsed, schema, options));
+    PartitionField field;
+    field.source_id = iceberg::FindField(schema, parsed.column)->id;
+    field.name = parsed.column;
+    if (parsed.transform.kind != TransformKind::kIdentity) {
+      // Iceberg lets only identity partitions share a name with a column.
+      field.name += "_bucket";
+      if (iceberg::FindField(schema, field.name) != nullptr) {
+        return InvalidArgument("partition_by {}: the partition field would be called {}, as a column "
+                               "is; rename the column",
+                               Quote(text), Quote(field.name));
+      }
+    }
+    if (!names.insert(field.name).second) {
+      return InvalidArgument("partition_by {}: there is a partition field {} already", Quote(text),
+                             Quote(field.name));
+    }
+    field.transform = std::move(parsed.transform);
+    fields.push_back(std::move(field));
+  }
+  return fields;
+}
+
+}  // namespace timelake::table
+
+namespace timelake {
+
+TableOptions WithExpectedRows(TableOptions options, int64_t rows_per_day) {
+  constexpr int64_t kLeast = 1'000'000;     // of a partition
+  constexpr int64_t kMost = 100'000'000;    // of an hour, without buckets
+  constexpr int64_t kBucket = 50'000'000;
+  const int64_t an_hour = rows_per_day / 24;
+  if (an_hour >= 20 * kLeast) {
+    options.chunk = Chunk::kHour;
+  } else if (rows_per_day >= kLeast) {
+    options.chunk = Chunk::kDay;
+  } else {
+    options.chunk = rows_per_day >= kLeast / 30 ? Chunk::kMonth : Chunk::kYear;
+  }
+  if (an_hour <= kMost || options.series_key.empty() || !options.partition_by.empty()) {
+    return options;
+  }
+  int64_t buckets = 2;
+  while (buckets < 256 && an_hour / buckets > kBucket) buckets *= 2;
+  options.partition_by = {fmt::format("bucket({}, {})", buckets, options.series_key[0])};
+  return options;
+}
+
+}  // namespace timelake
