@@ -125,9 +125,10 @@ void AddTableOptions(CLI::App* command, TableArguments* arguments) {
                                  "Span of one partition: hour, day, month or year (default: day)")
                     ->type_name("SPAN");
   Restrict(chunk, "hour, day, month, year");
-  AddRepeated(command, "--partition-by", &arguments->partition_by,
-              "Partitions beside the time: \"bucket(16, device)\" or \"identity(site)\"; may be given "
-              "several times")
+  AddRepeated(
+      command, "--partition-by", &arguments->partition_by,
+      "Partitions beside the time: \"bucket(16, device)\" or \"identity(site)\"; may be given "
+      "several times")
       ->type_name("FIELD");
   auto* expected =
       command->add_option("--expected-rows-per-day", arguments->expected_rows_per_day,

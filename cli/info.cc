@@ -42,6 +42,7 @@ Json ToJson(const TableInfo& info, const arrow::Schema& schema) {
           {"time_column", TextOrNull(info.time_column)},
           {"series_key", info.series_key},
           {"chunk", TextOrNull(info.chunk)},
+          {"partition_by", info.partition_by},
           {"dedup", info.dedup},
           {"ingest_time_column", TextOrNull(info.ingest_time_column)},
           {"retention_seconds", std::move(retention)},
@@ -78,6 +79,8 @@ std::vector<std::pair<std::string, std::string>> Lines(const TableInfo& info) {
     if (condition) lines.emplace_back(name, std::move(value));
   };
   add(!info.series_key.empty(), "series key", fmt::format("{}", fmt::join(info.series_key, ", ")));
+  add(!info.partition_by.empty(), "partitions",
+      fmt::format("{}", fmt::join(info.partition_by, ", ")));
   add(!plain, "dedup", info.dedup ? "one row for each series and time" : "off");
   add(!plain, "retention", info.retention_us ? Duration(*info.retention_us) : "for ever");
   add(!plain, "latest rows", info.last_value_index.empty() ? "no index" : "indexed");

@@ -51,8 +51,8 @@ struct TableOptions {
 };
 
 // The options with the partitions that suit a table of so many rows a day, at least 1: a chunk that
-// gets a million rows or more, and beyond 100 million rows an hour buckets of the first column of the
-// series key with about 50 million each.
+// gets a million rows or more, and beyond 100 million rows an hour buckets of the first column of
+// the series key with about 50 million each.
 TableOptions WithExpectedRows(TableOptions options, int64_t rows_per_day);
 
 // One change of a table's columns. Types are written as for CreateTable ("double", "list<int>").

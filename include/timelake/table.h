@@ -22,7 +22,8 @@ struct TableInfo {
   std::string format_version;  // `timelake.format-version`
   std::string time_column;     // empty for a plain table
   std::vector<std::string> series_key;
-  std::string chunk;  // "hour", "day", "month"; empty for a plain table
+  std::string chunk;                      // "hour", "day", "month", "year"; empty for a plain table
+  std::vector<std::string> partition_by;  // beside the time: "bucket(16, device)", "identity(site)"
   bool dedup = false;
   std::string ingest_time_column;  // empty: none
   std::optional<int64_t> retention_us;

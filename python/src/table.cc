@@ -67,6 +67,7 @@ nb::dict ToDict(const TableInfo& info) {
   d["time_column"] = TextOrNone(info.time_column);
   d["series_key"] = info.series_key;
   d["chunk"] = TextOrNone(info.chunk);
+  d["partition_by"] = info.partition_by;
   d["dedup"] = info.dedup;
   d["ingest_time_column"] = TextOrNone(info.ingest_time_column);
   d["rows"] = info.rows;

@@ -169,7 +169,8 @@ class TableInfo(TypedDict):
     location: str  #: URI
     time_column: str | None  #: None for a plain table
     series_key: list[str]
-    chunk: str | None  #: ``"hour"``, ``"day"``, ``"month"``; None for a plain table
+    chunk: str | None  #: ``"hour"``, ``"day"``, ``"month"``, ``"year"``; None: a plain table
+    partition_by: list[str]  #: beside the time: ``"bucket(16, device)"``, ``"identity(site)"``
     dedup: bool
     ingest_time_column: str | None
     rows: int  #: before dedup on read and deletes

@@ -4,7 +4,6 @@
 #include <limits>
 #include <optional>
 
-#include "base/civil_time.h"
 #include "maintain/compaction.h"
 #include "scan/key_range.h"
 
@@ -25,9 +24,7 @@ std::optional<maintain::TimeWindow> WindowOf(const write::Target& target,
   if (!target.contract.time_id || !target.contract.chunk) return std::nullopt;
   scan::KeyColumns columns;
   columns.time = iceberg::FindFieldById(target.schema, *target.contract.time_id);
-  int64_t chunk = kMicrosPerHour;
-  if (*target.contract.chunk == Chunk::kDay) chunk = kMicrosPerDay;
-  if (*target.contract.chunk == Chunk::kMonth) chunk = 31 * kMicrosPerDay;
+  const int64_t chunk = table::LongestMicros(*target.contract.chunk);
   maintain::TimeWindow window{kHighest, kLowest};
   for (const iceberg::DataFile& file : written.files) {
     const scan::KeyRange range = scan::KeyRangeOf(file, columns);

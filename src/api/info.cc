@@ -7,6 +7,7 @@
 #include "table/contract.h"
 #include "table/hint.h"
 #include "table/manifests.h"
+#include "table/partition_options.h"
 #include "table/settings.h"
 #include "table/versions.h"
 
@@ -105,6 +106,11 @@ Result<TableInfo> DescribeTable(const table::Handle& handle, const table::Versio
   info.time_column = contract.time_name;
   info.series_key = contract.key_names;
   if (contract.chunk) info.chunk = table::ChunkName(*contract.chunk);
+  const auto* spec = iceberg::SpecById(metadata, metadata.default_spec_id);
+  const auto* schema = iceberg::CurrentSchema(metadata);
+  if (spec != nullptr && schema != nullptr) {
+    info.partition_by = table::PartitionByTexts(*spec, *schema, contract.time_id);
+  }
   info.dedup = contract.dedup;
   info.ingest_time_column = contract.ingest_time_name;
   info.retention_us = contract.retention_us;

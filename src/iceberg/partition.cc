@@ -26,8 +26,8 @@ std::string PathText(const Type& type, const Value& value) {
   return ToText(type, value);
 }
 
-// A folder's name has at most 255 bytes. Of a longer text a hash tells it from others alike; that two
-// should share a folder does no harm.
+// A folder's name has at most 255 bytes. Of a longer text a hash tells it from others alike; that
+// two should share a folder does no harm.
 std::string Shortened(std::string text, size_t before) {
   constexpr size_t kMost = 255, kHash = 9;
   if (before + text.size() <= kMost) return text;

@@ -17,8 +17,8 @@ namespace {
 
 // Options of CREATE alone, as people write them and by the names of the settings.
 constexpr std::string_view kOptions[] = {
-    "time-column", "series-key", "chunk",      "partition-by", "expected-rows-per-day",
-    "dedup",       "retention",  "ingest-time"};
+    "time-column",           "series-key", "chunk",     "partition-by",
+    "expected-rows-per-day", "dedup",      "retention", "ingest-time"};
 
 // As settings are looked up: "timelake." may be left out, and '_' is '-'.
 std::string Canonical(const std::string& name) {
@@ -74,7 +74,8 @@ Status CheckKnown(const std::string& name, const std::string& value) {
   std::replace(hint.begin(), hint.end(), '-', '_');
   return InvalidArgument(
       "unknown option {}{}; there are time_column, series_key, chunk, partition_by, "
-      "expected_rows_per_day, dedup, retention, ingest_time and the settings of tables (docs/settings.md)",
+      "expected_rows_per_day, dedup, retention, ingest_time and the settings of tables "
+      "(docs/settings.md)",
       Quote(name), near ? ": did you mean " + hint + "?" : "");
 }
 
@@ -103,7 +104,8 @@ Status Apply(const std::string& name, const std::string& value, TableOptions* op
   } else if (canonical == "chunk") {
     const auto chunk = table::ParseChunk(ToLowerAscii(value));
     if (!chunk.ok()) {
-      return InvalidArgument("option {} = {}: hour, day, month or year is expected", name, Quote(value));
+      return InvalidArgument("option {} = {}: hour, day, month or year is expected", name,
+                             Quote(value));
     }
     options->chunk = *chunk;
   } else if (canonical == "partition-by") {
@@ -145,9 +147,10 @@ Result<TableOptions> ToTableOptions(const OptionMap& given) {
   }
   if (expected_rows == 0) return options;
   if (const auto chunk = seen.find("chunk"); chunk != seen.end()) {
-    return InvalidArgument("options {} and expected_rows_per_day exclude each other: the one is chosen "
-                           "by the other",
-                           chunk->second);
+    return InvalidArgument(
+        "options {} and expected_rows_per_day exclude each other: the one is chosen "
+        "by the other",
+        chunk->second);
   }
   return WithExpectedRows(std::move(options), expected_rows);
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/civil_time.h"
 #include "base/duration.h"
 #include "base/text.h"
 #include "timelake/version.h"
@@ -164,6 +165,16 @@ std::string_view ChunkName(Chunk chunk) {
     case Chunk::kYear: return "year";
   }
   return "";
+}
+
+int64_t LongestMicros(Chunk chunk) {
+  switch (chunk) {
+    case Chunk::kHour: return kMicrosPerHour;
+    case Chunk::kDay: return kMicrosPerDay;
+    case Chunk::kMonth: return 31 * kMicrosPerDay;
+    case Chunk::kYear: return 366 * kMicrosPerDay;
+  }
+  return 0;
 }
 
 Result<Chunk> ParseChunk(std::string_view text) {

@@ -56,6 +56,7 @@ struct Contract {
 Result<Contract> ReadContract(const iceberg::TableMetadata& metadata);
 
 std::string_view ChunkName(Chunk chunk);
+int64_t LongestMicros(Chunk chunk);
 Result<Chunk> ParseChunk(std::string_view text);
 
 // Metadata of v1 of a new table: fresh field ids, time column (and ingest time) required, partition

@@ -80,9 +80,10 @@ Status CheckColumn(const std::string& text, const Parsed& parsed, const iceberg:
                            Quote(text));
   }
   if (field->type.id == TypeId::kFloat || field->type.id == TypeId::kDouble) {
-    return InvalidArgument("partition_by {}: column {} is of type {}, of which equal values may have "
-                           "different bytes",
-                           Quote(text), Quote(parsed.column), iceberg::TypeName(field->type));
+    return InvalidArgument(
+        "partition_by {}: column {} is of type {}, of which equal values may have "
+        "different bytes",
+        Quote(text), Quote(parsed.column), iceberg::TypeName(field->type));
   }
   if (Status takes = iceberg::CheckTransform(parsed.transform, field->type); !takes.ok()) {
     return InvalidArgument("partition_by {}: {}", Quote(text), MessageOf(takes));
@@ -117,9 +118,10 @@ Result<std::vector<PartitionField>> ReadPartitionBy(const iceberg::Schema& schem
       // Iceberg lets only identity partitions share a name with a column.
       field.name += "_bucket";
       if (iceberg::FindField(schema, field.name) != nullptr) {
-        return InvalidArgument("partition_by {}: the partition field would be called {}, as a column "
-                               "is; rename the column",
-                               Quote(text), Quote(field.name));
+        return InvalidArgument(
+            "partition_by {}: the partition field would be called {}, as a column "
+            "is; rename the column",
+            Quote(text), Quote(field.name));
       }
     }
     if (!names.insert(field.name).second) {
@@ -132,13 +134,30 @@ Result<std::vector<PartitionField>> ReadPartitionBy(const iceberg::Schema& schem
   return fields;
 }
 
+std::vector<std::string> PartitionByTexts(const iceberg::PartitionSpec& spec,
+                                          const iceberg::Schema& schema,
+                                          std::optional<int> time_id) {
+  std::vector<std::string> texts;
+  for (const PartitionField& field : spec.fields) {
+    const Field* source = iceberg::FindFieldById(schema, field.source_id);
+    if (source == nullptr || (time_id && source->id == *time_id)) continue;
+    if (field.transform.kind == TransformKind::kVoid) continue;
+    if (field.transform.kind == TransformKind::kBucket) {
+      texts.push_back(fmt::format("bucket({}, {})", field.transform.width, source->name));
+    } else {
+      texts.push_back(fmt::format("{}({})", iceberg::TransformName(field.transform), source->name));
+    }
+  }
+  return texts;
+}
+
 }  // namespace timelake::table
 
 namespace timelake {
 
 TableOptions WithExpectedRows(TableOptions options, int64_t rows_per_day) {
-  constexpr int64_t kLeast = 1'000'000;     // of a partition
-  constexpr int64_t kMost = 100'000'000;    // of an hour, without buckets
+  constexpr int64_t kLeast = 1'000'000;   // of a partition
+  constexpr int64_t kMost = 100'000'000;  // of an hour, without buckets
   constexpr int64_t kBucket = 50'000'000;
   const int64_t an_hour = rows_per_day / 24;
   if (an_hour >= 20 * kLeast) {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "iceberg/partition.h"
@@ -7,9 +9,15 @@
 
 namespace timelake::table {
 
-// TableOptions::partition_by as partition fields of the new table's schema, without ids. Errors name
-// the text, what is wrong with it and what is accepted.
+// TableOptions::partition_by as partition fields of the new table's schema, without ids. Errors
+// name the text, what is wrong with it and what is accepted.
 Result<std::vector<iceberg::PartitionField>> ReadPartitionBy(const iceberg::Schema& schema,
                                                              const TableOptions& options);
+
+// The other way: the fields beside the time's, as texts; a transform that partition_by does not
+// have (of a table that others made) is called by its name.
+std::vector<std::string> PartitionByTexts(const iceberg::PartitionSpec& spec,
+                                          const iceberg::Schema& schema,
+                                          std::optional<int> time_id);
 
 }  // namespace timelake::table

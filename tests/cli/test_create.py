@@ -85,13 +85,33 @@ def test_if_not_exists_leaves_the_table(table):
     assert table.tree() == before
 
 
-@pytest.mark.parametrize("chunk", ["hour", "day", "month"])
+@pytest.mark.parametrize("chunk", ["hour", "day", "month", "year"])
 def test_chunks_name_the_partition_folders(tl, chunk):
     tl("create", "t", "--schema", "time:timestamptz", "--time-column", "time", "--chunk", chunk)
     tl("append", "t", "-", "--input-format", "csv", stdin="time\n2024-01-02T03:04:05Z\n")
     (file,) = tl("files", "t", "--json").json()
-    label = {"hour": "2024-01-02-03", "day": "2024-01-02", "month": "2024-01"}[chunk]
+    label = {"hour": "2024-01-02-03", "day": "2024-01-02", "month": "2024-01", "year": "2024"}[chunk]
     assert f"/data/time_{chunk}={label}/" in file["path"]
+
+
+def test_partitions_beside_the_time(tl):
+    tl("create", "t", "--schema", "time:timestamptz, d:string, site:string", "--time-column", "time", "--series-key",
+       "d,site", "--partition-by", "bucket(4, d)", "--partition-by", "identity(site)")
+    assert tl("info", "t", "--json").json()["partition_by"] == ["bucket(4, d)", "identity(site)"]
+    assert "bucket(4, d), identity(site)" in tl("info", "t").out
+    tl("append", "t", "-", "--input-format", "csv", stdin="time,d,site\n2024-01-02T03:04:05Z,a,n/s\n")
+    (file,) = tl("files", "t", "--json").json()
+    assert "/data/time_day=2024-01-02/d_bucket=" in file["path"] and "/site=n%2Fs/" in file["path"]
+    tl.fails("create", "u", "--schema", "time:timestamptz, d:string", "--time-column", "time", "--series-key", "d",
+             "--partition-by", "bucket(4, e)", says=['partition_by "bucket(4, e)": there is no column "e" (time, d)'])
+
+
+def test_expected_rows_choose_the_layout(tl):
+    for rows, chunk, more in [(10, "year", []), (5_000_000, "day", []), (5_000_000_000, "hour", ["bucket(8, d)"])]:
+        tl("create", f"t{rows}", "--schema", "time:timestamptz, d:string", "--time-column", "time", "--series-key", "d",
+           "--expected-rows-per-day", str(rows))
+        info = tl("info", f"t{rows}", "--json").json()
+        assert (info["chunk"], info["partition_by"]) == (chunk, more)
 
 
 def test_foreign_properties_need_a_dot(tl):

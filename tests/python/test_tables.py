@@ -135,6 +135,20 @@ def test_contract_and_properties(lake):
     )
 
 
+def test_partitions_beside_the_time(lake):
+    schema = "time:timestamptz, device:string, v:double"
+    table = lake.create_table("t", schema, "time", "device", "year", partition_by="bucket(4, device)")
+    assert table.info()["partition_by"] == ["bucket(4, device)"] and table.info()["chunk"] == "year"
+    many = lake.create_table("u", schema, "time", "device", expected_rows_per_day=10**10)
+    assert many.info()["chunk"] == "hour"
+    assert many.info()["partition_by"] == ["bucket(16, device)"]
+    with pytest.raises(ValueError, match='no column "devices"'):
+        lake.create_table("v", schema, "time", "device", partition_by=["identity(devices)"])
+    with pytest.raises(ValueError, match="exclude each other"):
+        lake.create_table("v", schema, "time", "device", "day", expected_rows_per_day=5)
+    assert "default.v" not in lake.tables()
+
+
 def test_plain_table(lake):
     table = lake.create_table("hosts", "name:string, rack:int")
     table.append({"name": ["a"], "rack": [7]})

@@ -16,7 +16,8 @@ using ::testing::IsEmpty;
 
 iceberg::Schema Columns() {
   return *iceberg::ParseSchemaText(
-      "time:timestamptz, host:string, unit:int, site:string, v:double, site_bucket:int, l:list<int>");
+      "time:timestamptz, host:string, unit:int, site:string, v:double, "
+      "site_bucket:int, l:list<int>");
 }
 
 TableOptions Keyed() {
@@ -40,7 +41,8 @@ std::vector<std::string> Fields(const TableOptions& options) {
     fields.push_back(fmt::format("{} {} {}", field.field_id, field.name,
                                  iceberg::TransformName(field.transform)));
   }
-  EXPECT_EQ(metadata->last_partition_id, fields.empty() ? 999 : 999 + static_cast<int>(fields.size()));
+  EXPECT_EQ(metadata->last_partition_id,
+            fields.empty() ? 999 : 999 + static_cast<int>(fields.size()));
   return fields;
 }
 
@@ -69,9 +71,9 @@ TEST(PartitionBy, BucketsAndIdentity) {
 }
 
 TEST(PartitionBy, WhatIsRefused) {
-  for (const char* text : {"", "host", "hash(4, host)", "bucket(0, host)", "bucket(10001, host)",
-                           "bucket(x, host)", "bucket(4, )", "bucket(, host)", "identity()",
-                           "bucket(4, host"}) {
+  for (const char* text :
+       {"", "host", "hash(4, host)", "bucket(0, host)", "bucket(10001, host)", "bucket(x, host)",
+        "bucket(4, )", "bucket(, host)", "identity()", "bucket(4, host"}) {
     EXPECT_THAT(Refused(text), HasSubstr("is expected, with N of 1 .. 10000")) << text;
   }
   EXPECT_THAT(Refused("bucket(4, hosts)"), HasSubstr("no column \"hosts\""));
