@@ -59,6 +59,7 @@ void AddCommands(CLI::App* app, Context* context) {
   AddSettings(app, context);
   AddRollback(app, context);
   AddMaintain(app, context);
+  AddRelocate(app, context);
   AddVerify(app, context);
   AddDrop(app, context);
   AddDuckdb(app, context);

@@ -23,6 +23,7 @@ void AddAlter(CLI::App* app, Context* context);
 void AddSettings(CLI::App* app, Context* context);
 void AddRollback(CLI::App* app, Context* context);
 void AddMaintain(CLI::App* app, Context* context);
+void AddRelocate(CLI::App* app, Context* context);
 void AddVerify(CLI::App* app, Context* context);
 void AddDrop(CLI::App* app, Context* context);
 void AddDuckdb(CLI::App* app, Context* context);

@@ -4,10 +4,12 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <arrow/result.h>
 
+#include "timelake/lake.h"
 #include "timelake/table.h"
 
 namespace timelake {
@@ -98,5 +100,23 @@ struct VerifyReport {
 // rows of footers, the last-value index; deep: order and times of the rows, and the index against
 // them. Changes nothing. kIo: the store gave no answer, so the look is not complete.
 arrow::Result<VerifyReport> Verify(Table& table, const VerifyOptions& options = {});
+
+struct RelocateReport {
+  std::string from;        // the location that the table recorded
+  std::string to;          // where it lies
+  bool relocated = false;  // false: it lay where it says, and nothing was done
+  int64_t version = 0;
+  int64_t snapshots = 0;     // all that were kept
+  int64_t manifests = 0;     // written anew
+  int64_t files = 0;         // data and delete files that they name
+  int64_t delete_files = 0;  // position-delete files of other engines, written anew
+  double seconds = 0;
+};
+
+// Makes a table whose folder was moved or copied one of the place where it lies: until then it can
+// be read there (its metadata names the old place), and writing is refused. One commit, which
+// rewrites metadata only; the place that it was copied from is not touched. Open the table again
+// afterwards. kNotFound: there is no such table, or an object of it did not come along.
+arrow::Result<RelocateReport> Relocate(Lake& lake, std::string_view name);
 
 }  // namespace timelake

@@ -8,6 +8,8 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include "timelake/maintain.h"
+
 namespace timelake::python {
 namespace {
 
@@ -130,6 +132,26 @@ void DropTable(const LakeObject& self, const std::string& name, bool if_exists, 
   });
 }
 
+nb::dict RelocateTable(const LakeObject& self, const std::string& name) {
+  CallOptions call;
+  call.may_abandon = false;
+  const auto report =
+      RunCall<RelocateReport>(call, [core = self.core(), name](const std::shared_ptr<Call>&) {
+        return Relocate(core->lake, name);
+      });
+  nb::dict d;
+  d["old_location"] = report.from;
+  d["location"] = report.to;
+  d["relocated"] = report.relocated;
+  d["version"] = report.version;
+  d["snapshots"] = report.snapshots;
+  d["manifests"] = report.manifests;
+  d["files"] = report.files;
+  d["delete_files"] = report.delete_files;
+  d["seconds"] = report.seconds;
+  return d;
+}
+
 nb::object Sql(const LakeObject& self, const std::string& text, nb::handle params,
                const std::string& name_space, bool dictionaries,
                const std::shared_ptr<CancelToken>& token) {
@@ -179,6 +201,7 @@ void BindLake(nb::module_& m) {
       .def("table", &OpenTable, nb::arg("name"))
       .def("tables", &Tables, nb::arg("namespace"))
       .def("namespaces", &Namespaces)
+      .def("relocate", &RelocateTable, nb::arg("name"))
       .def("drop_table", &DropTable, nb::arg("name"), nb::arg("if_exists"), nb::arg("purge"))
       .def("sql", &Sql, nb::arg("text"), nb::arg("params").none(), nb::arg("namespace"),
            nb::arg("dictionaries"), nb::arg("token") = nb::none())

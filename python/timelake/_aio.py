@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         FileInfo,
         ImportReport,
         MaintainReport,
+        RelocateReport,
         Params,
         ProgressOption,
         SchemaInput,
@@ -436,6 +437,10 @@ class AsyncLake:
     async def drop_table(self, name: str, *, if_exists: bool = False, purge: bool = False) -> None:
         """As :meth:`Lake.drop_table`."""
         await self._runner.run(self._lake.drop_table, name, if_exists=if_exists, purge=purge)
+
+    async def relocate(self, name: str) -> RelocateReport:
+        """As :meth:`Lake.relocate`."""
+        return await self._runner.run(self._lake.relocate, name)
 
     async def maintain(
         self, tables: Sequence[str] | None = None, **options: Any

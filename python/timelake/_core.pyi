@@ -8,9 +8,11 @@ from ._types import (
     FileInfo,
     ImportReport,
     MaintainReport,
+    RelocateReport,
     SettingInfo,
     SnapshotInfo,
     TableInfo,
+    VerifyReport,
 )
 
 version: str
@@ -63,6 +65,7 @@ class Lake:
     def table(self, name: str) -> Table: ...
     def tables(self, namespace: str) -> list[str]: ...
     def namespaces(self) -> list[str]: ...
+    def relocate(self, name: str) -> RelocateReport: ...
     def drop_table(self, name: str, if_exists: bool, purge: bool) -> None: ...
     def sql(
         self,

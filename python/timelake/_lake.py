@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ._types import (
         ImportReport,
         MaintainReport,
+        RelocateReport,
         Params,
         ProgressOption,
         SchemaInput,
@@ -283,6 +284,28 @@ class Lake:
             []
         """
         self._core.drop_table(name, if_exists, purge)
+
+    def relocate(self, name: str) -> RelocateReport:
+        """Makes a table whose folder was moved or copied one of the place where it lies.
+
+        Until then it can be read there, as its metadata names the old place, and writing is
+        refused. One commit, which rewrites metadata only; the place that it was copied from is not
+        touched.
+
+        Args:
+            name: The table. Open it again afterwards.
+
+        Returns:
+            A :class:`RelocateReport` (a dict); ``relocated`` is False where there was nothing to do.
+
+        Raises:
+            NotFoundError: There is no such table, or an object of it did not come along.
+
+        Example:
+            >>> lake.relocate("readings")["relocated"]
+            False
+        """
+        return self._core.relocate(name)
 
     def maintain(
         self, tables: Sequence[str] | None = None, **options: Any

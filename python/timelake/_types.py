@@ -161,6 +161,20 @@ class VerifyReport(TypedDict):
     seconds: float
 
 
+class RelocateReport(TypedDict):
+    """What a table's move to its new place came to."""
+
+    old_location: str  #: URI that the table recorded
+    location: str  #: URI where it lies
+    relocated: bool  #: False: it lay where it says
+    version: int
+    snapshots: int  #: all that were kept
+    manifests: int  #: written anew
+    files: int  #: data and delete files that they name
+    delete_files: int  #: position-delete files of other engines, written anew
+    seconds: float
+
+
 class TableInfo(TypedDict):
     """What a table is and how large it is."""
 

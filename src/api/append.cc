@@ -51,8 +51,8 @@ Status CheckWritable(const Handle& handle, const iceberg::TableMetadata& metadat
   if (recorded != handle.folder()) {
     return Unsupported(
         "table {} was moved: it records its location as {} but lies in {}; it can be "
-        "read here, not written",
-        handle.name(), metadata.location, handle.location());
+        "read here, and written after `timelake relocate {}`",
+        handle.name(), metadata.location, handle.location(), handle.name());
   }
   return Status::OK();
 }

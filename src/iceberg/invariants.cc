@@ -192,11 +192,12 @@ Result<std::vector<const Snapshot*>> NewSnapshots(const TableMetadata& base,
   std::map<int64_t, const Snapshot*> known;
   for (const Snapshot& snapshot : base.snapshots) known.emplace(snapshot.snapshot_id, &snapshot);
   std::vector<const Snapshot*> added;
+  const bool moved = base.location != next.location;  // then all lists are written anew
   for (const Snapshot& snapshot : next.snapshots) {
     auto before = known.find(snapshot.snapshot_id);
     if (before == known.end()) {
       added.push_back(&snapshot);
-    } else if (before->second->manifest_list != snapshot.manifest_list ||
+    } else if ((before->second->manifest_list != snapshot.manifest_list && !moved) ||
                before->second->sequence_number != snapshot.sequence_number ||
                before->second->parent_snapshot_id != snapshot.parent_snapshot_id) {
       return Corrupt("snapshot {} has changed its manifest list, sequence number or parent",

@@ -10,8 +10,10 @@
 
 #include <fmt/format.h>
 
+#include "iceberg/partition_less.h"
 #include "maintain/compaction_commit.h"
 #include "maintain/compaction_plan.h"
+#include "maintain/granularity.h"
 #include "maintain/live_files.h"
 #include "maintain/merge_files.h"
 #include "maintain/retention_plan.h"
@@ -45,7 +47,9 @@ class Run {
   bool TimeIsUp() const {
     return options_.deadline_boot_us != 0 && env_.clock->BootMicros() >= options_.deadline_boot_us;
   }
+  int64_t Now(const LiveFiles& live) const;
   std::optional<int64_t> ColdBefore(const LiveFiles& live) const;
+  CompactionRules Rules(const LiveFiles& live) const;
   Status Merge(const LiveFiles& live, const CompactionGroup& group);
   Status Commit();
 
@@ -58,12 +62,13 @@ class Run {
   std::vector<size_t> last_use_;  // of a group: the last one that shares a delete file with it
   int64_t waiting_bytes_ = 0;
   int64_t waiting_since_ = 0;
-  std::set<std::string> partitions_;
+  // That something was written to, by spec.
+  std::map<int, std::set<std::vector<iceberg::Value>, iceberg::PartitionLess>> partitions_;
 };
 
 void Run::Describe(const LiveFiles& live, const CompactionPlan& plan) {
   for (const CompactionGroup& group : plan.groups) {
-    report_->planned.push_back({live.PartitionOf(*live.files()[group.files.front()].file),
+    report_->planned.push_back({live.PartitionText(group.home),
                                 std::string(ReasonText(group.reason)),
                                 static_cast<int64_t>(group.files.size()), group.bytes, group.rows});
   }
@@ -91,18 +96,42 @@ void Run::FindLastUses(const LiveFiles& live, const CompactionPlan& plan) {
   }
 }
 
-// Partitions that end before this are cold. A clock that runs ahead must not make them so, nor a
-// single row of a far year: what is earlier of the clock and the newest row counts.
-std::optional<int64_t> Run::ColdBefore(const LiveFiles& live) const {
-  if (!target_.contract.time_id || options_.cold_after_us == table::kNeverCold) return std::nullopt;
+// What ages count from. A clock that runs ahead must not make rows old, nor a single row of a far
+// year: what is earlier of the clock and the newest row counts.
+int64_t Run::Now(const LiveFiles& live) const {
   int64_t newest = std::numeric_limits<int64_t>::min();
   for (const LiveFile& file : live.files()) newest = std::max(newest, file.range.last);
+  return std::min(newest, env_.clock->NowMicros());
+}
+
+// Partitions that end before this are cold.
+std::optional<int64_t> Run::ColdBefore(const LiveFiles& live) const {
+  if (!target_.contract.time_id || options_.cold_after_us == table::kNeverCold) return std::nullopt;
   int64_t before = 0;
-  if (__builtin_sub_overflow(std::min(newest, env_.clock->NowMicros()), options_.cold_after_us,
-                             &before)) {
-    return std::nullopt;
-  }
+  if (__builtin_sub_overflow(Now(live), options_.cold_after_us, &before)) return std::nullopt;
   return before;
+}
+
+CompactionRules Run::Rules(const LiveFiles& live) const {
+  CompactionRules rules;
+  rules.dedup = target_.contract.dedup;
+  rules.has_order = write::FollowsOrder(target_);
+  rules.target_bytes = target_.settings.target_file_size_bytes;
+  rules.full = options_.full;
+  rules.max_bytes = options_.max_bytes;
+  if (options_.tier_files > 0) {
+    rules.tier_files = options_.tier_files;
+    rules.cold = [&live, before = ColdBefore(live), this](const LiveFile& file) {
+      return before && IsPast(file, live.metadata(), *target_.contract.time_id, *before);
+    };
+    return rules;
+  }
+  if (target_.contract.time_id && !target_.settings.chunk_tiers.empty()) {
+    rules.home = [&live, rules = GranularityRules{target_.settings.chunk_tiers,
+                                                  *target_.contract.time_id, Now(live)}](
+                     const LiveFile& file) { return HomeOf(file, live.metadata(), rules); };
+  }
+  return rules;
 }
 
 // Whether what is merged before group `next` may be committed without it.
@@ -123,17 +152,18 @@ Status Run::Merge(const LiveFiles& live, const CompactionGroup& group) {
     pending.inputs.push_back(*file.file);
   }
   write::Target target = target_;
-  target.spec = *iceberg::SpecById(live.metadata(), request.files.front()->spec_id);
+  target.spec = *iceberg::SpecById(live.metadata(), group.home.spec_id);
+  request.partition = group.home.partition;
   pending.max_sequence = group.max_sequence;
   pending.started_boot_us = env_.clock->BootMicros();
   auto merged = MergeFiles(env_, live.metadata(), target, request);
   if (!merged.ok()) {
     return WithContext(merged.status(),
                        fmt::format("table {}: compacting {} files of partition {}", handle_.name(),
-                                   request.files.size(), live.PartitionOf(*request.files[0])));
+                                   request.files.size(), live.PartitionText(group.home)));
   }
   pending.merged = *std::move(merged);
-  pending.partition = live.PartitionOf(*request.files.front());
+  pending.home = group.home;
   pending.bytes = group.bytes;
   commit_.Add(std::move(pending));
   return Status::OK();
@@ -146,7 +176,7 @@ Status Run::Commit() {
   report_->groups_abandoned += outcome.abandoned;
   report_->delete_files_removed += outcome.delete_files;
   for (const PendingGroup& group : outcome.groups) {
-    partitions_.insert(fmt::format("{}/{}", group.inputs.front().spec_id, group.partition));
+    partitions_[group.home.spec_id].insert(group.home.partition);
     report_->files_rewritten += static_cast<int64_t>(group.inputs.size());
     report_->files_written += static_cast<int64_t>(group.merged.files.size());
     report_->rows_rewritten += group.merged.rows;
@@ -157,7 +187,10 @@ Status Run::Commit() {
       report_->bytes_written += stored.file.file_size_in_bytes;
     }
   }
-  report_->partitions = static_cast<int64_t>(partitions_.size());
+  report_->partitions = 0;
+  for (const auto& [spec_id, partitions] : partitions_) {
+    report_->partitions += static_cast<int64_t>(partitions.size());
+  }
   return Status::OK();
 }
 
@@ -169,18 +202,7 @@ Status Run::Do(const table::Version& base) {
   }
   TL_ASSIGN_OR_RAISE(const auto live,
                      LiveFiles::Read(env_, base.metadata, target_, options_.window));
-  CompactionRules rules;
-  rules.dedup = target_.contract.dedup;
-  rules.has_order = write::FollowsOrder(target_);
-  rules.target_bytes = target_.settings.target_file_size_bytes;
-  rules.full = options_.full;
-  rules.max_bytes = options_.max_bytes;
-  if (options_.tier_files > 0) {
-    rules.tier_files = options_.tier_files;
-    rules.cold = [&, before = ColdBefore(*live)](const LiveFile& file) {
-      return before && IsPast(file, live->metadata(), *target_.contract.time_id, *before);
-    };
-  }
+  const CompactionRules rules = Rules(*live);
   const CompactionPlan plan = PlanCompaction(live->files(), rules, live->meet());
   Describe(*live, plan);
   if (options_.dry_run) return Status::OK();

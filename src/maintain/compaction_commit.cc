@@ -43,9 +43,9 @@ bool MissesNoDelete(const scan::ScanFile& input, const scan::ScanFile& now,
 bool IsValid(const PendingGroup& group, const LiveFiles& live, const Paths& places, bool dedup) {
   scan::ScanFile output;
   iceberg::DataFile data;
-  data.partition = group.inputs.front().data->partition;
+  data.partition = group.home.partition;
   output.data = std::make_shared<const iceberg::DataFile>(std::move(data));
-  output.spec_id = group.inputs.front().spec_id;
+  output.spec_id = group.home.spec_id;
   output.sequence_number = group.max_sequence;
   live.deletes().Assign(&output);
   std::vector<size_t> chosen;
@@ -133,7 +133,7 @@ Result<std::optional<table::Rewrite>> CompactionCommit::Plan(const table::Versio
     rewrite.started_boot_us = std::min(rewrite.started_boot_us, group.started_boot_us);
     for (const auto& input : group.inputs) rewrite.removed.insert(input.data->file_path);
     for (const auto& stored : group.merged.files) {
-      rewrite.added.push_back({stored.file, group.inputs.front().spec_id, group.max_sequence});
+      rewrite.added.push_back({stored.file, group.home.spec_id, group.max_sequence});
       rewrite.added_keys.push_back(stored.key);
     }
   }

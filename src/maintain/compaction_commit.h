@@ -15,7 +15,7 @@ namespace timelake::maintain {
 
 // A group that was merged and waits to be committed.
 struct PendingGroup {
-  std::string partition;
+  Home home;                           // of the outputs
   std::vector<scan::ScanFile> inputs;  // with the delete files that were applied
   int64_t bytes = 0;                   // of them
   int64_t max_sequence = 0;            // of them; the outputs carry it

@@ -82,10 +82,16 @@ class Planner {
     std::map<int, std::map<std::vector<iceberg::Value>, Numbers, iceberg::PartitionLess>> specs;
     for (size_t i = 0; i < files_.size(); ++i) {
       const scan::ScanFile& file = *files_[i].file;
-      specs[file.spec_id][file.data->partition].push_back(i);
+      std::optional<Home> moved = rules_.home ? rules_.home(files_[i]) : std::nullopt;
+      if (moved) outdated_.insert(i);
+      const Home home = moved ? *std::move(moved) : Home{file.spec_id, file.data->partition};
+      specs[home.spec_id][home.partition].push_back(i);
     }
     for (auto& [spec_id, partitions] : specs) {
-      for (auto& [values, all] : partitions) Partition(std::move(all));
+      for (auto& [values, all] : partitions) {
+        home_ = {spec_id, values};
+        Partition(std::move(all));
+      }
     }
     while (!rules_.full && DropInVain()) {
     }
@@ -132,6 +138,9 @@ class Planner {
     for (size_t i : fit) {
       if (IsUnsorted(i)) return CompactionReason::kUnsorted;
     }
+    for (size_t i : fit) {
+      if (outdated_.contains(i)) return CompactionReason::kOutdated;
+    }
     if (ManySmall(fit)) return CompactionReason::kSmall;
     if (rules_.dedup && SomeOverlap(fit)) return CompactionReason::kOverlap;
     for (size_t i : fit) {
@@ -172,7 +181,8 @@ class Planner {
     for (size_t i : all) bytes += BytesOf(i);
     if (!rules_.full && bytes >= 2 * rules_.target_bytes) {
       std::erase_if(all, [&](size_t i) {
-        return !files_[i].small && !IsUnsorted(i) && !HasDeletes(*files_[i].file);
+        return !files_[i].small && !IsUnsorted(i) && !outdated_.contains(i) &&
+               !HasDeletes(*files_[i].file);
       });
     }
     std::sort(all.begin(), all.end(),
@@ -228,6 +238,10 @@ class Planner {
     if (std::any_of(window.begin(), window.end(), [&](size_t i) { return IsUnsorted(i); })) {
       return CompactionReason::kUnsorted;
     }
+    if (std::any_of(window.begin(), window.end(),
+                    [&](size_t i) { return outdated_.contains(i); })) {
+      return CompactionReason::kOutdated;
+    }
     const auto deletes = [&](size_t i) { return HasDeletes(*files_[i].file); };
     if (std::any_of(window.begin(), window.end(), deletes)) return CompactionReason::kDeletes;
     return std::nullopt;
@@ -261,6 +275,7 @@ class Planner {
     }
     CompactionGroup group;
     group.reason = *worth;
+    group.home = home_;
     group.bytes = bytes;
     for (size_t i : window) {
       group.rows += files_[i].file->data->record_count;
@@ -316,7 +331,9 @@ class Planner {
   const CompactionRules& rules_;
   const MeetFn& meet_;
   const Blockers blockers_;
-  std::set<size_t> capped_;  // files that would be merged but for the cap
+  Home home_;                  // of the partition at hand
+  std::set<size_t> outdated_;  // files whose rows belong to another partition
+  std::set<size_t> capped_;    // files that would be merged but for the cap
   CompactionPlan plan_;
 };
 
@@ -326,6 +343,7 @@ std::string_view ReasonText(CompactionReason reason) {
   switch (reason) {
     case CompactionReason::kDeletes: return "delete files";
     case CompactionReason::kUnsorted: return "files not in order";
+    case CompactionReason::kOutdated: return "old enough for longer partitions";
     case CompactionReason::kSmall: return "small files";
     case CompactionReason::kOverlap: return "overlapping files";
     case CompactionReason::kAsked: return "asked for";

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -15,6 +16,7 @@ namespace timelake::maintain {
 // Why files are merged, the first that applies.
 enum class CompactionReason {
   kUnsorted,  // some are not in the table's order
+  kOutdated,  // some are in partitions of a shorter span than their age calls for (chunk-tiers)
   kSmall,     // two or more small ones
   kOverlap,   // several writes may hold the same series and times (dedup)
   kDeletes,   // delete files apply to some, and can go when these are merged
@@ -32,13 +34,17 @@ struct CompactionRules {
   // in partitions that are not `cold`; what the other rules find waits until they are.
   int64_t tier_files = 0;
   std::function<bool(const LiveFile&)> cold = {};  // set with tier_files
-  int64_t max_bytes = 0;                           // of all inputs; 0: no limit
+  // Where a file's rows belong when they are rewritten; none: in its own partition. Not set:
+  // always.
+  std::function<std::optional<Home>(const LiveFile&)> home = {};
+  int64_t max_bytes = 0;  // of all inputs; 0: no limit
 };
 
-// Files that are merged into new ones, all of one partition and spec. With dedup on they may be:
+// Files that are merged into new ones, all for one partition. With dedup on they may be:
 // see MayMerge.
 struct CompactionGroup {
   std::vector<size_t> files;  // in the order of writes
+  Home home;                  // of the new files
   CompactionReason reason = CompactionReason::kSmall;
   int64_t bytes = 0;
   int64_t rows = 0;  // before duplicates and deletes go

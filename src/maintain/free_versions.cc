@@ -7,6 +7,7 @@
 #include "table/hint.h"
 #include "table/load.h"
 #include "table/manifests.h"
+#include "table/placing.h"
 #include "table/reach.h"
 
 namespace timelake::maintain {
@@ -33,10 +34,20 @@ void Spare(const std::set<std::string>& kept, std::set<std::string>* doomed) {
   for (const auto& key : kept) doomed->erase(key);
 }
 
+// What a version names. One from before the table was moved or copied names the old place: what it
+// means lies in this folder, and nothing outside of it is ours to delete.
+Result<Reach> ReachIn(const table::Handle& handle, const Version& version, table::Reading reading) {
+  TL_ASSIGN_OR_RAISE(const auto placing,
+                     table::Placing::Of(handle.env(), *version.metadata, handle.folder()));
+  TL_ASSIGN_OR_RAISE(Reach reach, table::ReachOf(placing.env(), *version.metadata, reading));
+  return placing.Placed(std::move(reach));
+}
+
 // What only `gone` names, a version about to be freed.
 Result<Reach> Doomed(const table::Handle& handle, const Version& gone, const Version& next,
                      const Version& newest) {
   const table::Env& env = handle.env();
+  TL_ASSIGN_OR_RAISE(const auto placing, table::Placing::Of(env, *gone.metadata, handle.folder()));
   Reach doomed;
   const auto held = [](const Version& version, int64_t id) {
     return iceberg::SnapshotById(*version.metadata, id) != nullptr;
@@ -44,16 +55,18 @@ Result<Reach> Doomed(const table::Handle& handle, const Version& gone, const Ver
   for (const auto& snapshot : gone.metadata->snapshots) {
     if (held(newest, snapshot.snapshot_id)) continue;
     if (env.rules->free_diff && held(next, snapshot.snapshot_id)) continue;
-    TL_RETURN_NOT_OK(table::AddReach(env, snapshot, table::Reading::kSkipMissing, &doomed));
+    TL_RETURN_NOT_OK(
+        table::AddReach(placing.env(), snapshot, table::Reading::kSkipMissing, &doomed));
   }
   auto log = table::BatchIdLogFile(*gone.metadata);
   if (log) {
     TL_ASSIGN_OR_RAISE(std::string key, store::KeyOf(*env.store, *log));
     doomed.others.insert(std::move(key));
   }
+  doomed = placing.Placed(std::move(doomed));
   if (doomed.others.empty() && doomed.manifests.empty()) return doomed;
   const auto spare = [&](const Version& version, table::Reading reading) -> Status {
-    TL_ASSIGN_OR_RAISE(const Reach kept, table::ReachOf(env, *version.metadata, reading));
+    TL_ASSIGN_OR_RAISE(const Reach kept, ReachIn(handle, version, reading));
     Spare(kept.files, &doomed.files);
     Spare(kept.manifests, &doomed.manifests);
     Spare(kept.others, &doomed.others);

@@ -2,11 +2,19 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
+#include "iceberg/value.h"
 #include "scan/key_range.h"
 #include "scan/scan.h"
 
 namespace timelake::maintain {
+
+// A partition of a spec of the table.
+struct Home {
+  int spec_id = 0;
+  std::vector<iceberg::Value> partition;  // one value for each field of the spec
+};
 
 // A live data file as plans see it: what the manifests say, and no more.
 struct LiveFile {

@@ -70,11 +70,11 @@ Status LiveFiles::ReadDeletes(const table::Env& env) {
   return Status::OK();
 }
 
-std::string LiveFiles::PartitionOf(const scan::ScanFile& file) const {
-  const iceberg::PartitionSpec* spec = iceberg::SpecById(*metadata_, file.spec_id);
+std::string LiveFiles::PartitionText(const Home& partition) const {
+  const iceberg::PartitionSpec* spec = iceberg::SpecById(*metadata_, partition.spec_id);
   if (spec == nullptr) return "";
   const iceberg::Schema& schema = *iceberg::CurrentSchema(*metadata_);
-  return iceberg::PartitionPath(*spec, schema, file.data->partition).ValueOr("");
+  return iceberg::PartitionPath(*spec, schema, partition.partition).ValueOr("");
 }
 
 std::set<std::string> LiveFiles::UnneededDeletes(

@@ -37,7 +37,7 @@ class LiveFiles {
   const MeetFn& meet() const { return meet_; }
 
   // "time_day=2026-01-03"; empty: unpartitioned.
-  std::string PartitionOf(const scan::ScanFile& file) const;
+  std::string PartitionText(const Home& partition) const;
 
   // Live delete files, by path.
   const std::vector<std::string>& delete_paths() const { return delete_paths_; }

@@ -140,8 +140,8 @@ class Merge {
     const write::Workers workers =
         threads > 1 ? write::Workers{threads, write::SharedPool()} : write::Workers{};
     TL_ASSIGN_OR_RAISE(auto files,
-                       write::RollingFiles::Make(&plan, request_.files.front()->data->partition,
-                                                 env_.random->Next64(), workers, &merged.files));
+                       write::RollingFiles::Make(&plan, request_.partition, env_.random->Next64(),
+                                                 workers, &merged.files));
     write::NewestRows newest(&unpartitioned, threads);
     while (true) {
       TL_RETURN_NOT_OK(CheckCancelled());

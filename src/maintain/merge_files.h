@@ -22,7 +22,8 @@ namespace timelake::maintain {
 enum class MergeWay { kAsItSuits, kStream, kSort };
 
 struct MergeRequest {
-  std::vector<const scan::ScanFile*> files;  // of one partition and spec, in the order of writes
+  std::vector<const scan::ScanFile*> files;  // in the order of writes
+  std::vector<iceberg::Value> partition;     // of the target's spec: that of all their rows
   bool sorted = false;                       // each says that it is by the table's order
   MergeWay way = MergeWay::kAsItSuits;
   std::function<bool()> cancelled;  // polled from several threads
@@ -39,7 +40,7 @@ struct MergedFiles {
 
 // Delete files are applied; with dedup the last row of each series and time stays, by ingest time
 // if there is one, else by the order of the files and of the rows in them. `target` says where the
-// files go; its spec is that of the inputs. Holds about `write-memory-bytes`. On error nothing of
+// files go. Holds about `write-memory-bytes`. On error nothing of
 // it is left.
 Result<MergedFiles> MergeFiles(const table::Env& env, const iceberg::TableMetadata& metadata,
                                const write::Target& target, const MergeRequest& request);

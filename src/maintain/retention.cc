@@ -44,7 +44,7 @@ RetentionReport Describe(const Past& past) {
   std::map<std::string, DroppedPartition> partitions;
   for (size_t i : past.plan.drop) {
     const scan::ScanFile& file = *past.live->files()[i].file;
-    const std::string name = past.live->PartitionOf(file);
+    const std::string name = past.live->PartitionText({file.spec_id, file.data->partition});
     DroppedPartition& partition = partitions[name];
     partition.partition = name;
     partition.files += 1;

@@ -39,25 +39,6 @@ Field MakeField(int id, const char* name, TypeId type) {
   return field;
 }
 
-// All batches of a delete file, which is Parquet like a data file.
-Result<std::vector<std::shared_ptr<arrow::RecordBatch>>> ReadDeleteFile(const table::Env& env,
-                                                                        const DataFile& file,
-                                                                        std::vector<Field> fields) {
-  if (ToLowerAscii(file.file_format) != "parquet") {
-    return Unsupported("{}: delete files of format {} are not read", file.file_path,
-                       file.file_format);
-  }
-  table::DataFileRequest request;
-  request.uri = file.file_path;
-  if (file.file_size_in_bytes > 0) request.size = file.file_size_in_bytes;
-  request.fields = std::move(fields);
-  TL_ASSIGN_OR_RAISE(auto reader, table::OpenDataFile(env, request));
-  std::vector<int> row_groups(static_cast<size_t>(reader->num_row_groups()));
-  std::iota(row_groups.begin(), row_groups.end(), 0);
-  TL_ASSIGN_OR_RAISE(auto batches, reader->Read(row_groups));
-  return batches->ToRecordBatches();
-}
-
 Result<std::shared_ptr<const PositionsByFile>> ReadPositions(const table::Env& env,
                                                              const DataFile& file) {
   const std::string cache_key = "position-deletes:" + KeyOrUri(env, file.file_path);
@@ -118,6 +99,24 @@ Result<Field> EqualityField(const iceberg::TableMetadata& metadata, const iceber
 }
 
 }  // namespace
+
+Result<std::vector<std::shared_ptr<arrow::RecordBatch>>> ReadDeleteFile(const table::Env& env,
+                                                                        const DataFile& file,
+                                                                        std::vector<Field> fields) {
+  if (ToLowerAscii(file.file_format) != "parquet") {
+    return Unsupported("{}: delete files of format {} are not read", file.file_path,
+                       file.file_format);
+  }
+  table::DataFileRequest request;
+  request.uri = file.file_path;
+  if (file.file_size_in_bytes > 0) request.size = file.file_size_in_bytes;
+  request.fields = std::move(fields);
+  TL_ASSIGN_OR_RAISE(auto reader, table::OpenDataFile(env, request));
+  std::vector<int> row_groups(static_cast<size_t>(reader->num_row_groups()));
+  std::iota(row_groups.begin(), row_groups.end(), 0);
+  TL_ASSIGN_OR_RAISE(auto batches, reader->Read(row_groups));
+  return batches->ToRecordBatches();
+}
 
 Result<std::shared_ptr<const FileDeletes>> FileDeletes::Load(const table::Env& env,
                                                              const iceberg::TableMetadata& metadata,

@@ -13,6 +13,10 @@
 
 namespace timelake::scan {
 
+// All batches of a delete file, which is Parquet like a data file; kUnsupported for others.
+Result<std::vector<std::shared_ptr<arrow::RecordBatch>>> ReadDeleteFile(
+    const table::Env& env, const iceberg::DataFile& file, std::vector<iceberg::Field> fields);
+
 // The rows of one data file that its delete files delete, or that a later write superseded.
 // Immutable, so shared by the file's morsels; what was read from delete files is cached.
 class FileDeletes {

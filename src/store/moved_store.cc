@@ -1,6 +1,14 @@
 #include "store/moved_store.h"
 
 namespace timelake::store {
+
+std::string PlaceOf(const std::string& key, const std::string& old_folder,
+                    const std::string& new_folder) {
+  const size_t length = old_folder.size();
+  const bool below = key.size() > length && key.starts_with(old_folder) && key[length] == '/';
+  return below ? new_folder + key.substr(length) : key;
+}
+
 namespace {
 
 class MovedStore : public ObjectStore {
@@ -39,13 +47,12 @@ class MovedStore : public ObjectStore {
   }
 
  private:
-  std::string Place(const std::string& key) const {
-    const bool below = key.size() > old_.size() && key.starts_with(old_) && key[old_.size()] == '/';
-    return below ? new_ + key.substr(old_.size()) : key;
-  }
+  std::string Place(const std::string& key) const { return PlaceOf(key, old_, new_); }
   Status Refuse(const std::string& key) const {
-    return Unsupported("{}: the table was moved from {} to {}; it can be read here, not written",
-                       key, old_, new_);
+    return Unsupported(
+        "{}: the table was moved from {} to {}; it can be read here, and "
+        "written after `timelake relocate`",
+        key, old_, new_);
   }
 
   const std::shared_ptr<ObjectStore> base_;

@@ -6,9 +6,9 @@
 
 #include "base/text.h"
 #include "base/uuid.h"
-#include "store/moved_store.h"
 #include "table/changes.h"
 #include "table/load.h"
+#include "table/placing.h"
 #include "table/reach.h"
 #include "table/versions.h"
 
@@ -31,11 +31,9 @@ bool HoldsTable(const Env& env, const std::string& folder, const std::string& na
 Result<std::shared_ptr<Handle>> WhereItLies(const std::shared_ptr<Handle>& handle) {
   const Env& env = handle->env();
   const Version version = handle->known();
-  TL_ASSIGN_OR_RAISE(std::string recorded, store::KeyOf(*env.store, version.metadata->location));
-  if (recorded == handle->folder()) return handle;
-  Env moved = env;
-  moved.store = store::MakeMovedStore(env.store, recorded, handle->folder());
-  auto there = std::make_shared<Handle>(std::move(moved), handle->name(), handle->folder());
+  TL_ASSIGN_OR_RAISE(const Placing placing, Placing::Of(env, *version.metadata, handle->folder()));
+  if (!placing.moved()) return handle;
+  auto there = std::make_shared<Handle>(placing.env(), handle->name(), handle->folder());
   there->Learn(version);
   return there;
 }

@@ -1,6 +1,7 @@
 #include "table/changes.h"
 
 #include "base/civil_time.h"
+#include "table/chunk_tiers.h"
 #include "table/contract.h"
 #include "table/load.h"
 #include "table/next_metadata.h"
@@ -45,6 +46,10 @@ Result<CommitResult> CommitProperties(
         attempt.metadata = Following(handle, base);
         properties.erase(kCommitId);
         attempt.metadata.properties = std::move(properties);
+        if (const auto tiers = changed.find("timelake.chunk-tiers"); tiers != changed.end()) {
+          TL_ASSIGN_OR_RAISE(const auto parsed, ParseChunkTiers(tiers->second));
+          TL_RETURN_NOT_OK(AddTierSpecs(parsed, &attempt.metadata));
+        }
         StampCommit(handle.env(), &attempt.metadata);
         return attempt;
       },

@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "base/utf8.h"
+#include "table/chunk_tiers.h"
 #include "table/column_names.h"
 #include "table/contract.h"
 #include "table/partition_options.h"
@@ -21,9 +22,6 @@ using iceberg::TableMetadata;
 using iceberg::TransformKind;
 using iceberg::Type;
 using iceberg::TypeId;
-
-constexpr size_t kMaxFolderName = 255;  // bytes, of every file system that we know
-constexpr size_t kMaxLabel = 20;        // "=-290308-12-31-23" and some room
 
 bool IsTimestamp(const Type& type) {
   return type.id == TypeId::kTimestamp || type.id == TypeId::kTimestamptz;
@@ -51,24 +49,6 @@ Status CheckPlain(const TableOptions& options) {
   if (options.dedup.value_or(false)) return needs_time("dedup");
   if (!options.retention.empty()) return needs_time("retention");
   if (options.ingest_time) return needs_time("ingest_time");
-  return Status::OK();
-}
-
-Status CheckPartitionName(const Schema& schema, const std::string& time,
-                          const std::string& partition) {
-  // Iceberg lets only identity partitions share a name with a column.
-  if (iceberg::FindField(schema, partition) != nullptr) {
-    return InvalidArgument(
-        "column {} has the name of the partition field of time column {}; rename the column or "
-        "choose another chunk interval",
-        Quote(partition), Quote(time));
-  }
-  if (PercentEncodeForm(partition).size() + kMaxLabel > kMaxFolderName) {
-    return InvalidArgument(
-        "time column {} is too long: it names the partition folders, and with {} bytes at most {} "
-        "can stand there (URL-encoded)",
-        Quote(time), PercentEncodeForm(time).size(), kMaxFolderName - kMaxLabel - 6);
-  }
   return Status::OK();
 }
 
@@ -198,6 +178,30 @@ void SetSpecAndOrder(const TableOptions& options, std::vector<iceberg::Partition
   metadata->sort_orders.push_back(std::move(order));
 }
 
+// With tiers of partitions new rows go to the first one's span.
+Result<TableOptions> WithFirstTier(TableOptions options) {
+  for (const auto& [name, value] : options.properties) {
+    const SettingDef* def = FindSetting(name);
+    if (def == nullptr || def->kind != SettingKind::kTiers) continue;
+    TL_RETURN_NOT_OK(CheckSetting(name, value, kAtTable).status());
+    TL_ASSIGN_OR_RAISE(const auto tiers, ParseChunkTiers(value));
+    const Chunk first = tiers.front().chunk;
+    if (options.chunk != first && options.chunk != TableOptions().chunk) {
+      return InvalidArgument("chunk {} and chunk-tiers {} contradict each other",
+                             ChunkName(options.chunk), Quote(value));
+    }
+    options.chunk = first;
+  }
+  return options;
+}
+
+Status AddTiers(TableMetadata* metadata) {
+  const auto text = metadata->properties.find("timelake.chunk-tiers");
+  if (text == metadata->properties.end()) return Status::OK();
+  TL_ASSIGN_OR_RAISE(const auto tiers, ParseChunkTiers(text->second));
+  return AddTierSpecs(tiers, metadata);
+}
+
 Status AddUserProperties(const TableOptions& options,
                          std::map<std::string, std::string>* properties) {
   std::set<std::string> given;
@@ -243,11 +247,12 @@ Result<std::map<std::string, std::string>> Properties(const TableOptions& option
 
 }  // namespace
 
-Result<TableMetadata> NewTableMetadata(const Schema& schema, const TableOptions& options,
+Result<TableMetadata> NewTableMetadata(const Schema& schema, const TableOptions& given,
                                        const std::string& location_uri,
                                        const std::string& table_uuid, const std::string& commit_id,
                                        int64_t now_ms) {
   TableMetadata metadata;
+  TL_ASSIGN_OR_RAISE(const TableOptions options, WithFirstTier(given));
   TL_ASSIGN_OR_RAISE(Schema final_schema, FinalSchema(schema, options));
   TL_ASSIGN_OR_RAISE(metadata.properties, Properties(options, commit_id));
   TL_RETURN_NOT_OK(CheckColumnSettings(final_schema, metadata.properties));
@@ -259,6 +264,7 @@ Result<TableMetadata> NewTableMetadata(const Schema& schema, const TableOptions&
   metadata.schemas.push_back(std::move(final_schema));
   TL_ASSIGN_OR_RAISE(auto partition_by, ReadPartitionBy(metadata.schemas[0], options));
   SetSpecAndOrder(options, std::move(partition_by), &metadata);
+  TL_RETURN_NOT_OK(AddTiers(&metadata));
   return metadata;
 }
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "base/utf8.h"
 #include "table/contract.h"
 
 namespace timelake::table {
@@ -17,6 +18,8 @@ using iceberg::TransformKind;
 using iceberg::TypeId;
 
 constexpr int kMostBuckets = 10'000;
+constexpr size_t kMaxFolderName = 255;  // bytes, of every file system that we know
+constexpr size_t kMaxLabel = 20;        // "=-290308-12-31-23" and some room
 
 struct Parsed {
   iceberg::Transform transform;
@@ -30,29 +33,23 @@ Status Malformed(const std::string& text) {
       Quote(text), kMostBuckets);
 }
 
-std::string_view Trimmed(std::string_view text) {
-  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
-  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
-  return text;
-}
-
 Result<Parsed> Parse(const std::string& text, const TableOptions& options) {
-  const std::string_view whole = Trimmed(text);
+  const std::string_view whole = Trim(text);
   const size_t open = whole.find('(');
   if (open == std::string_view::npos || whole.back() != ')') return Malformed(text);
-  const std::string name = ToLowerAscii(Trimmed(whole.substr(0, open)));
+  const std::string name = ToLowerAscii(Trim(whole.substr(0, open)));
   std::string_view inside = whole.substr(open + 1, whole.size() - open - 2);
   Parsed parsed;
   if (name == "identity") {
-    parsed.column = Trimmed(inside);
+    parsed.column = Trim(inside);
   } else if (name == "bucket") {
     const size_t comma = inside.find(',');
-    const Result<int64_t> count = ParseInt64(Trimmed(inside.substr(0, comma)));
+    const Result<int64_t> count = ParseInt64(Trim(inside.substr(0, comma)));
     if (!count.ok() || *count < 1 || *count > kMostBuckets) return Malformed(text);
     parsed.transform.kind = TransformKind::kBucket;
     parsed.transform.width = static_cast<int>(*count);
     if (comma != std::string_view::npos) {
-      parsed.column = Trimmed(inside.substr(comma + 1));
+      parsed.column = Trim(inside.substr(comma + 1));
     } else if (options.series_key.size() == 1) {
       parsed.column = options.series_key[0];
     } else {
@@ -100,6 +97,24 @@ Status CheckColumn(const std::string& text, const Parsed& parsed, const iceberg:
 }
 
 }  // namespace
+
+Status CheckPartitionName(const iceberg::Schema& schema, const std::string& time,
+                          const std::string& partition) {
+  // Iceberg lets only identity partitions share a name with a column.
+  if (iceberg::FindField(schema, partition) != nullptr) {
+    return InvalidArgument(
+        "column {} has the name of the partition field of time column {}; rename the column or "
+        "choose another chunk interval",
+        Quote(partition), Quote(time));
+  }
+  if (PercentEncodeForm(partition).size() + kMaxLabel > kMaxFolderName) {
+    return InvalidArgument(
+        "time column {} is too long: it names the partition folders, and with {} bytes at most {} "
+        "can stand there (URL-encoded)",
+        Quote(time), PercentEncodeForm(time).size(), kMaxFolderName - kMaxLabel - 6);
+  }
+  return Status::OK();
+}
 
 Result<std::vector<PartitionField>> ReadPartitionBy(const iceberg::Schema& schema,
                                                     const TableOptions& options) {

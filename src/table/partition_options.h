@@ -9,6 +9,11 @@
 
 namespace timelake::table {
 
+// Whether the partition field of time column `time` may be called so: no column is, and folders can
+// be named by it.
+Status CheckPartitionName(const iceberg::Schema& schema, const std::string& time,
+                          const std::string& partition);
+
 // TableOptions::partition_by as partition fields of the new table's schema, without ids. Errors
 // name the text, what is wrong with it and what is accepted.
 Result<std::vector<iceberg::PartitionField>> ReadPartitionBy(const iceberg::Schema& schema,

@@ -292,6 +292,9 @@ Result<Settings> ResolveSettings(const std::map<std::string, std::string>& prope
   out.auto_maintain_bytes = resolver.Number("auto-maintain-bytes");
   out.compact_min_files = resolver.Number("compact-min-files");
   out.compact_cold_after_us = resolver.Number("compact-cold-after");
+  if (const std::string tiers = resolver.Text("chunk-tiers"); !tiers.empty()) {
+    TL_ASSIGN_OR_RAISE(out.chunk_tiers, ParseChunkTiers(tiers));
+  }
   out.commit_timeout_us = resolver.Number("commit-timeout");
   out.snapshot_retention_us = resolver.Number("snapshot-retention");
   out.keep_snapshots_until_ms = resolver.Number("keep-snapshots-until");

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "table/chunk_tiers.h"
 
 namespace timelake::table {
 
@@ -20,7 +21,7 @@ enum SettingLevel : unsigned {
   kManaged = 16,   // set by the library, never by hand
 };
 
-enum class SettingKind { kText, kBool, kInteger, kDuration, kChoice, kNames };
+enum class SettingKind { kText, kBool, kInteger, kDuration, kChoice, kNames, kTiers };
 
 struct SettingDef {
   std::string_view name;           // without "timelake."; Iceberg's own ("write....") in full
@@ -89,9 +90,10 @@ struct Settings {
   bool auto_maintain = true;
   int64_t auto_maintain_bytes = 0;  // that one append may merge
   int64_t compact_min_files = 0;
-  int64_t compact_cold_after_us = 0;  // kNeverCold: off (do not add it to a time)
-  int64_t commit_timeout_us = 0;      // time budget of one commit's retries
-  int64_t metadata_min_age_us = 0;    // the "age" of the commit protocol
+  std::vector<ChunkTier> chunk_tiers;  // empty: partitions stay as they are
+  int64_t compact_cold_after_us = 0;   // kNeverCold: off (do not add it to a time)
+  int64_t commit_timeout_us = 0;       // time budget of one commit's retries
+  int64_t metadata_min_age_us = 0;     // the "age" of the commit protocol
   int64_t delete_min_age_us = 0;
   int64_t snapshot_retention_us = 0;
   int64_t min_snapshots = 0;

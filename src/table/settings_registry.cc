@@ -28,7 +28,7 @@ const std::vector<SettingDef>& Rows() {
       {"series-key", "", kAtCreate, kNames, 0, 0, "",
        "Columns that tell one series from another, with commas between them; needs a time column.",
        "timelake.series-key"},
-      {"chunk-interval", "day", kAtCreate, kChoice, 0, 0, "hour,day,month",
+      {"chunk-interval", "day", kAtCreate, kChoice, 0, 0, "hour,day,month,year",
        "Span of one partition, in UTC.", "timelake.chunk-interval"},
       {"dedup", "", kAtCreate, kBool, 0, 0, "",
        "One row for each series and time, the last written. Without a value: true with a series "
@@ -137,6 +137,10 @@ const std::vector<SettingDef>& Rows() {
        "timelake.compact-cold-after"},
 
       // What is kept of the past.
+      {"chunk-tiers", "", kAtTable, kTiers, 0, 0, "",
+       "Partitions that grow longer as their rows grow old: new rows go to the first span, and "
+       "maintenance rewrites what is older. Without a value partitions stay as they are.",
+       "timelake.chunk-tiers"},
       {"snapshot-retention", "1h", kAtTable, kDuration, 0, kThousandYears, "",
        "Snapshots older than this expire.", "timelake.snapshot-retention"},
       {"min-snapshots", "5", kAtTable, kInteger, 1, INT32_MAX, "",

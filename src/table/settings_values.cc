@@ -89,6 +89,10 @@ std::string Fault(const SettingDef& def, std::string_view value) {
       if (!names.ok()) return MessageOf(names.status());
       return names->empty() ? refused : "";
     }
+    case SettingKind::kTiers: {
+      const auto tiers = ParseChunkTiers(value);
+      return tiers.ok() ? "" : MessageOf(tiers.status());
+    }
   }
   return refused;
 }
@@ -119,6 +123,7 @@ std::string AcceptedText(const SettingDef& def) {
     case SettingKind::kChoice: return ChoicesText(def);
     case SettingKind::kNames: return "column names with commas between them";
     case SettingKind::kInteger: return def.name == kLevelName ? LevelRanges() : RangeText(def);
+    case SettingKind::kTiers: return ChunkTiersForm();
     case SettingKind::kDuration: break;
   }
   std::string text =
@@ -147,6 +152,10 @@ std::optional<int64_t> NumberOf(const SettingDef& def, std::string_view value) {
 
 std::string StoredValue(std::string_view key, std::string_view value) {
   const SettingDef* def = FindSetting(key);
+  if (def != nullptr && def->kind == SettingKind::kTiers) {
+    const auto tiers = ParseChunkTiers(value);
+    return tiers.ok() ? ChunkTiersText(*tiers) : std::string(value);
+  }
   if (def == nullptr || def->kind != SettingKind::kDuration || IsChoice(*def, value)) {
     return std::string(value);
   }

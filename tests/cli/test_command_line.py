@@ -13,7 +13,7 @@ import pytest
 from conftest import ROOT
 
 COMMANDS = ["create", "append", "import", "sql", "latest", "info", "ls", "snapshots", "files", "alter", "settings",
-            "rollback", "maintain", "verify", "drop", "duckdb"]
+            "rollback", "maintain", "relocate", "verify", "drop", "duckdb"]
 
 
 def test_help_of_the_command(tl):

@@ -5,6 +5,7 @@ import json
 import urllib.parse
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 from conftest import peer, pyiceberg_table
@@ -45,7 +46,7 @@ def test_every_reader_agrees(lake, duck):
     key = lambda row: (row[0], row[1] is not None, row[1] or "", row[2], row[3])  # noqa: E731
     assert sorted(in_order(table.scan().to_arrow()), key=key) == both
     there = f"iceberg_scan('{lake.folder('t')}')"
-    assert sorted(duck.sql(f"SELECT time, tenant, unit, v FROM {there}").fetchall(), key=key) == both
+    assert sorted(in_order(duck.sql(f"SELECT time, tenant, unit, v FROM {there}").to_arrow_table()), key=key) == both
     # The manifest holds the value as it is; each lookup finds its rows, in one partition a year.
     assert {file.file.partition[1] for file in table.scan().plan_files()} == set(TENANTS)
     for tenant in TENANTS:
@@ -67,7 +68,7 @@ def test_every_reader_agrees(lake, duck):
     lake.run("maintain", "t")
     assert in_order(lake.arrow("FROM t")) == newest
     assert in_order(pyiceberg_table(lake.folder("t")).scan().to_arrow()) == newest
-    assert sorted(duck.sql(f"SELECT time, tenant, unit, v FROM {there}").fetchall(), key=key) == sorted(newest, key=key)
+    assert in_order(duck.sql(f"SELECT time, tenant, unit, v FROM {there}").to_arrow_table()) == newest
 
 
 def test_folders_have_encoded_names_of_bounded_length(lake):
@@ -76,23 +77,25 @@ def test_folders_have_encoded_names_of_bounded_length(lake):
     names = {part.name for part in (lake.folder("t") / "data").glob("*/*")}
     assert all(len(name) <= 255 for name in names)
     assert {"tenant=dev%2Fapp+1%23x", "tenant=a%252Fb", "tenant=", "tenant=null", "tenant=.."} <= names
-    assert f"tenant={urllib.parse.quote_plus('h\u00f6st=\u65e5\u672c')}" in names
+    assert "tenant=" + urllib.parse.quote_plus("h\u00f6st=\u65e5\u672c") in names
     assert len([name for name in names if name.startswith("tenant=xxx")]) == 2
-    for line in lake.run("files", "t", "--json").stdout.splitlines()[:1]:
-        assert json.loads(lake.run("files", "t", "--json").stdout)
 
 
 @pytest.mark.parametrize("chunk", ["month", "year"])
-def test_what_the_peer_makes_of_it(lake, chunk):
+@pytest.mark.parametrize("tenants", [["", "..", "x" * 300, None], TENANTS], ids=["plain", "odd"])
+def test_what_the_peer_makes_of_it(lake, chunk, tenants):
+    """It knows no years, and decodes a path once too often: no file with a percent sign in its path is found."""
     create(lake, chunk)
-    lake.append("t", rows())
+    table = rows()
+    table = table.filter(pc.is_in(table["tenant"], pa.array(tenants, pa.string())))
+    lake.append("t", table)
     code = """
         import sys, json, timelake
         lake = timelake.Lake(sys.argv[1])
         print(json.dumps(lake.sql("select count(*) n, sum(v) s from t").to_pylist()[0]))
     """
-    if chunk == "year":
-        with pytest.raises(AssertionError, match="year"):
+    if chunk == "year" or tenants is TENANTS:
+        with pytest.raises(AssertionError, match="year" if chunk == "year" else "Unable to open file"):
             peer(code, lake.root)
     else:
-        assert json.loads(peer(code, lake.root))["n"] == rows().num_rows
+        assert json.loads(peer(code, lake.root))["n"] == table.num_rows

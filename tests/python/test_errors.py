@@ -104,7 +104,7 @@ def test_conflict(timelake, lake, table, monkeypatch):
         mine = hurried.table("readings")
         for i in range(12):
             try:
-                mine.append([{"time": "2026-01-05", "device": f"d{number}", "v": i}])
+                mine.append([{"time": f"2026-01-{5 + i:02}", "device": f"d{number}", "v": i}])
             except timelake.ConflictError as error:
                 conflicts.append(error)
 

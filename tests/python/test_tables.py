@@ -149,6 +149,25 @@ def test_partitions_beside_the_time(lake):
     assert "default.v" not in lake.tables()
 
 
+def test_relocate(timelake, lake, tmp_path):
+    import shutil
+
+    table = lake.create_table("t", "time:timestamptz, device:string, v:double", "time", "device")
+    table.append({"time": ["2026-01-03"], "device": ["a"], "v": [1.0]})
+    assert lake.relocate("t")["relocated"] is False
+    shutil.move(tmp_path / "wh", tmp_path / "elsewhere")
+    there = timelake.Lake(tmp_path / "elsewhere")
+    with pytest.raises(timelake.UnsupportedError, match="timelake relocate default.t"):
+        there.table("t").append({"time": ["2026-01-04"], "device": ["a"], "v": [2.0]})
+    report = there.relocate("t")
+    assert report["relocated"] and report["location"].endswith("/elsewhere/default/t")
+    assert report["old_location"].endswith("/wh/default/t") and report["files"] == 1
+    there.table("t").append({"time": ["2026-01-04"], "device": ["a"], "v": [2.0]})
+    assert there.table("t").info()["rows"] == 2
+    with pytest.raises(timelake.NotFoundError):
+        there.relocate("nothing")
+
+
 def test_plain_table(lake):
     table = lake.create_table("hosts", "name:string, rack:int")
     table.append({"name": ["a"], "rack": [7]})

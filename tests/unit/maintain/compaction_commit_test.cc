@@ -64,6 +64,7 @@ class StillValidTest : public ::testing::Test {
       const std::string name = scan::TestTable::NameOf(*file.file->data);
       if (std::find(names.begin(), names.end(), name) == names.end()) continue;
       group.inputs.push_back(*file.file);
+      group.home = {file.file->spec_id, file.file->data->partition};
       group.max_sequence = std::max(group.max_sequence, file.file->sequence_number);
     }
     EXPECT_EQ(group.inputs.size(), names.size());

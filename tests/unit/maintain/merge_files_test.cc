@@ -188,6 +188,7 @@ class Merges : public ::testing::TestWithParam<uint64_t> {
              std::tie(b.file.sequence_number, b.file.data->file_path);
     });
     MergeRequest request = base;
+    request.partition = sources_.front().file.data->partition;
     int64_t read = 0, deleted = 0;
     for (const Source& source : sources_) {
       request.files.push_back(&source.file);
@@ -287,6 +288,7 @@ TEST_P(Failing, MergesLeaveNothing) {
   const size_t before = DataFiles();
   MergeRequest request;
   request.sorted = true;
+  request.partition = truth->partition;
   for (const Source& source : sources_) request.files.push_back(&source.file);
   for (const MergeWay way : {MergeWay::kStream, MergeWay::kSort}) {
     request.way = way;

@@ -38,9 +38,9 @@ const ValueCase kValues[] = {
     {"series-key", kAtCreate, {"a", "a,b", "a,\"b,c\""}, {"", " ", "a,", "\"a"}, "column names"},
     {"chunk-interval",
      kAtCreate,
-     {"hour", "day", "month"},
+     {"hour", "day", "month", "year"},
      {"", "week", "Day", "1d"},
-     "hour, day, month"},
+     "hour, day, month, year"},
     {"dedup", kAtCreate, {"true", "false"}, {"", "yes", "TRUE", "1", "true "}, "true or false"},
     {"ingest-time-column", kAtCreate, {"_ingest_ts"}, {""}, "text"},
     {"retention",
@@ -135,6 +135,11 @@ const ValueCase kValues[] = {
      "0 .. "},
     {"compact-min-files", kLayout, {"2", "8"}, {"", "0", "1", "many"}, "2 .. 2147483647"},
     {"compact-cold-after", kLayout, {"1h", "0s", "off"}, {"", "1", "never", "-1h"}, "or off"},
+    {"chunk-tiers",
+     kAtTable,
+     {"hour:2d, day:90d, month", "day:1y,year", "day"},
+     {"", "hour:2d", "week:2d, month", "day:1d, hour", "hour:0s, day"},
+     "spans that grow"},
     {"snapshot-retention", kAtTable, {"1h", "0s"}, {"", "1", "1 month"}, "a duration from 0s"},
     {"min-snapshots", kAtTable, {"1", "100"}, {"", "0", "-1", "five"}, "1 .. 2147483647"},
     {"max-snapshots", kAtTable, {"1", "100"}, {"", "0", "-1"}, "1 .. 2147483647"},
@@ -490,7 +495,7 @@ TEST(Settings, ListedAndDocumented) {
   EXPECT_EQ(all[2].name, "chunk-interval");
   EXPECT_EQ(all[2].default_value, "day");
   EXPECT_EQ(all[2].levels, "create");
-  EXPECT_EQ(all[2].accepted, "hour, day, month");
+  EXPECT_EQ(all[2].accepted, "hour, day, month, year");
   const std::string page = SettingsMarkdown();
   for (const SettingInfo& info : all) {
     EXPECT_THAT(page, HasSubstr("| `" + info.name + "` |"));

@@ -1,0 +1,47 @@
+#include "table/placing.h"
+
+#include <set>
+#include <utility>
+
+#include "store/moved_store.h"
+
+namespace timelake::table {
+
+Result<Placing> Placing::Of(const Env& env, const iceberg::TableMetadata& metadata,
+                            const std::string& folder) {
+  Placing placing;
+  placing.env_ = env;
+  placing.store_ = env.store;
+  placing.folder_ = folder;
+  TL_ASSIGN_OR_RAISE(placing.recorded_, store::KeyOf(*env.store, metadata.location));
+  if (placing.moved()) {
+    placing.env_.store = store::MakeMovedStore(env.store, placing.recorded_, folder);
+  }
+  return placing;
+}
+
+std::string Placing::Key(const std::string& key) const {
+  return store::PlaceOf(key, recorded_, folder_);
+}
+
+std::string Placing::Uri(const std::string& uri) const {
+  const auto key = store::KeyOf(*store_, uri);
+  if (!key.ok()) return uri;  // of another store
+  std::string placed = Key(*key);
+  return placed == *key ? uri : store::UriOf(*store_, placed);
+}
+
+Reach Placing::Placed(Reach reach) const {
+  if (!moved()) return reach;
+  for (auto* keys : {&reach.files, &reach.manifests, &reach.others}) {
+    std::set<std::string> placed;
+    for (const std::string& key : *keys) {
+      std::string there = Key(key);
+      if (there.starts_with(folder_ + "/")) placed.insert(std::move(there));
+    }
+    *keys = std::move(placed);
+  }
+  return reach;
+}
+
+}  // namespace timelake::table
