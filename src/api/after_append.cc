@@ -27,7 +27,7 @@ std::optional<maintain::TimeWindow> WindowOf(const write::Target& target,
   const int64_t chunk = table::LongestMicros(*target.contract.chunk);
   maintain::TimeWindow window{kHighest, kLowest};
   for (const iceberg::DataFile& file : written.files) {
-    const scan::KeyRange range = scan::KeyRangeOf(file, columns);
+    const scan::KeyRange range = scan::KeyRangeOf(file, nullptr, columns);
     window.first = std::min(window.first, range.first);
     window.last = std::max(window.last, range.last);
   }

@@ -31,8 +31,8 @@ LiveFile LiveFiles::Describe(const scan::ScanFile& file, const write::Target& ta
   described.small = IsSmall(file.data->file_size_in_bytes, target.settings.target_file_size_bytes);
   const int order_id = target.order.order_id;
   described.sorted = order_id != 0 && file.data->sort_order_id == order_id;
-  if (columns_.time != nullptr) described.range = scan::KeyRangeOf(*file.data, columns_);
   const iceberg::PartitionSpec* spec = iceberg::SpecById(*metadata_, file.spec_id);
+  if (columns_.time != nullptr) described.range = scan::KeyRangeOf(*file.data, spec, columns_);
   if (ToLowerAscii(file.data->file_format) != "parquet") {
     described.unfit = fmt::format("its format is {}", file.data->file_format);
   } else if (file.data->key_metadata) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "iceberg/manifest.h"
+#include "iceberg/partition.h"
 #include "iceberg/schema.h"
 #include "scan/facts.h"
 
@@ -15,6 +16,9 @@ struct KeyRange {
   int64_t first = std::numeric_limits<int64_t>::min();  // times
   int64_t last = std::numeric_limits<int64_t>::max();
   std::vector<ColumnFacts> keys;  // one per column of the series key
+  // The file's partition, where known; both outlive this.
+  const iceberg::PartitionSpec* spec = nullptr;
+  const std::vector<iceberg::Value>* partition = nullptr;
 };
 
 // The columns that KeyRange speaks of; they outlive this.
@@ -23,9 +27,12 @@ struct KeyColumns {
   std::vector<const iceberg::Field*> keys;
 };
 
-KeyRange KeyRangeOf(const iceberg::DataFile& file, const KeyColumns& columns);
+// `spec`: the file's; null: unknown.
+KeyRange KeyRangeOf(const iceberg::DataFile& file, const iceberg::PartitionSpec* spec,
+                    const KeyColumns& columns);
 
-// Whether both may have rows of one series.
+// Whether both may have rows of one series: by bounds, and by partitions of key columns, of which
+// all rows of a series have the same (buckets, say, of all of which the bounds are about alike).
 bool SeriesMeet(const KeyRange& a, const KeyRange& b, const KeyColumns& columns);
 
 // Whether both may have rows of one series and time.

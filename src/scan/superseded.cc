@@ -92,7 +92,7 @@ class Marker {
   Bounded Bound(const ScanFile& file) const {
     Bounded bounded;
     bounded.file = &file;
-    bounded.range = KeyRangeOf(*file.data, columns_);
+    bounded.range = KeyRangeOf(*file.data, iceberg::SpecById(metadata_, file.spec_id), columns_);
     return bounded;
   }
 
