@@ -19,8 +19,8 @@ Status CheckMetadata(const TableMetadata& metadata);
 // `next` may follow `base`: same table uuid (unless base is a tombstone), last_sequence_number and
 // last_updated_ms do not go back, new snapshots have base's head as parent and last_sequence_number
 // + 1, snapshots of both are the same (but for their manifest lists where the location changes), no
-// schema/spec/order that base refers to is lost, columns of a new schema keep their ids and types or
-// have ids that none had, a commit without a new snapshot has a new `timelake.commit-id`. A new
+// schema/spec/order that base refers to is lost, columns of a new schema keep their ids and types
+// or have ids that none had, a commit without a new snapshot has a new `timelake.commit-id`. A new
 // table on a tombstone (another uuid) owes it only the order of last_updated_ms.
 Status CheckSuccession(const TableMetadata& base, const TableMetadata& next);
 
