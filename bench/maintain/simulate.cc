@@ -45,8 +45,8 @@ class Simulation {
 
   void Print(int64_t number) const {
     fmt::print(
-        "{{\"day\": {}, \"appends\": {}, \"appended\": {}, \"written\": {}, \"files\": {}, \"plan_ms\": "
-        "{:.3f}}}\n",
+        "{{\"day\": {}, \"appends\": {}, \"appended\": {}, \"written\": {}, \"files\": {}, "
+        "\"plan_ms\": {:.3f}}}\n",
         (number + 1) / kMinutesPerDay, number + 1, appended_, appended_ + rewritten_, files_.size(),
         plan_ms_);
     std::fflush(stdout);

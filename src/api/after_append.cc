@@ -5,7 +5,12 @@
 #include <optional>
 
 #include "maintain/compaction.h"
+#include "maintain/expiry.h"
+#include "maintain/free_versions.h"
+#include "maintain/retention.h"
+#include "maintain/retention_due.h"
 #include "scan/key_range.h"
+#include "table/manifests.h"
 
 namespace timelake::api {
 namespace {
@@ -34,6 +39,82 @@ std::optional<maintain::TimeWindow> WindowOf(const write::Target& target,
   return maintain::TimeWindow{Later(window.first, -2 * chunk), Later(window.last, chunk)};
 }
 
+class After {
+ public:
+  After(table::Handle& handle, const write::Target& target, const AppendOptions& options)
+      : handle_(handle), target_(target), settings_(target.settings), options_(options) {
+    commit_.time_budget_us = settings_.commit_timeout_us;
+    commit_.cancelled = options.cancelled;
+  }
+
+  // As `maintain` does it: retention, compaction, expiry; each looks at what is there by then.
+  Status Run(const write::Written& written, const table::Version& version, AppendResult* result) {
+    write::Target now = target_;
+    now.schema = *iceberg::CurrentSchema(*version.metadata);  // others may have added columns since
+    TL_ASSIGN_OR_RAISE(now.contract, table::ReadContract(*version.metadata));
+    TL_RETURN_NOT_OK(Retain(now, version));
+    TL_RETURN_NOT_OK(Compact(now, written, handle_.known(), result));
+    return Expire();
+  }
+
+ private:
+  Status Retain(const write::Target& now, const table::Version& version) {
+    const table::Contract& contract = now.contract;
+    int64_t cutoff = 0;
+    if (!contract.time_id || !contract.retention_us ||
+        __builtin_sub_overflow(handle_.env().clock->NowMicros(), *contract.retention_us, &cutoff)) {
+      return Status::OK();
+    }
+    TL_ASSIGN_OR_RAISE(
+        const auto rows,
+        table::ReadRows(handle_.env(), *iceberg::CurrentSnapshot(*version.metadata)));
+    if (!maintain::RetentionDue(*rows, *version.metadata, *contract.time_id, cutoff)) {
+      return Status::OK();
+    }
+    maintain::RetentionReport report;
+    return maintain::RunRetention(handle_, now, /*dry_run=*/false, commit_, &report);
+  }
+
+  Status Compact(const write::Target& now, const write::Written& written,
+                 const table::Version& version, AppendResult* result) {
+    // Who changed the columns meanwhile leaves merging to a later append.
+    if (!version || !iceberg::SameFields(now.schema, *iceberg::CurrentSchema(*version.metadata))) {
+      return Status::OK();
+    }
+    maintain::CompactionOptions compaction;
+    compaction.tier_files = settings_.compact_min_files;
+    compaction.cold_after_us = settings_.compact_cold_after_us;
+    compaction.max_bytes =
+        std::max<int64_t>(settings_.auto_maintain_bytes, 1);  // 0: no limit there
+    compaction.window = WindowOf(target_, written);
+    compaction.cancelled = options_.cancelled;
+    compaction.commit = commit_;
+    maintain::CompactionReport report;
+    const Status status = maintain::RunCompaction(handle_, version, now, compaction, &report);
+    result->files_merged = report.files_rewritten;
+    result->files_written = report.files_written;
+    return status;
+  }
+
+  // In batches, so that most appends do not; a bounded number of versions, which leaves no backlog:
+  // an append makes few.
+  Status Expire() {
+    const table::Version newest = handle_.known();
+    const int64_t now_ms = handle_.env().clock->NowMicros() / 1000;
+    TL_ASSIGN_OR_RAISE(const auto settings, table::ResolveSettings(newest.metadata->properties));
+    const auto plan = maintain::PlanExpiry(*newest.metadata, settings, now_ms);
+    if (static_cast<int64_t>(plan.expire.size()) < maintain::kExpiryBatch) return Status::OK();
+    TL_RETURN_NOT_OK(maintain::RunExpiry(handle_, commit_).status());
+    return maintain::RunFree(handle_, 3 * maintain::kExpiryBatch).status();
+  }
+
+  table::Handle& handle_;
+  const write::Target& target_;
+  const table::Settings& settings_;
+  const AppendOptions& options_;
+  table::CommitOptions commit_;
+};
+
 }  // namespace
 
 void MaintainAfter(table::Handle& handle, const write::Target& target,
@@ -45,26 +126,7 @@ void MaintainAfter(table::Handle& handle, const write::Target& target,
   const bool due = settings.auto_maintain && head != nullptr &&
                    head->sequence_number % settings.compact_min_files == 0;
   if (!due) return;
-  maintain::CompactionOptions compaction;
-  compaction.tier_files = settings.compact_min_files;
-  compaction.cold_after_us = settings.compact_cold_after_us;
-  compaction.max_bytes = std::max<int64_t>(settings.auto_maintain_bytes, 1);  // 0: no limit there
-  compaction.window = WindowOf(target, written);
-  compaction.cancelled = options.cancelled;
-  compaction.commit.time_budget_us = settings.commit_timeout_us;
-  compaction.commit.cancelled = options.cancelled;
-  maintain::CompactionReport report;
-  write::Target now = target;
-  now.schema = *iceberg::CurrentSchema(*version.metadata);  // others may have added columns since
-  Status status;
-  if (auto contract = table::ReadContract(*version.metadata); contract.ok()) {
-    now.contract = *std::move(contract);
-    status = maintain::RunCompaction(handle, version, now, compaction, &report);
-  } else {
-    status = contract.status();
-  }
-  result->files_merged = report.files_rewritten;
-  result->files_written = report.files_written;
+  const Status status = After(handle, target, options).Run(written, version, result);
   if (status.ok()) return;
   result->maintenance_error = MessageOf(status);
   handle.env().Metric("maintain.failed");

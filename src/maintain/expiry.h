@@ -16,15 +16,22 @@ namespace timelake::maintain {
 
 struct ExpiryPlan {
   std::set<int64_t> keep;
-  std::vector<int64_t> expire;  // oldest first
+  std::vector<int64_t> expire;  // in the order of the metadata
+  std::set<std::string> drop_refs;
 };
 
-// Kept: heads of branches and tags; everything younger than `snapshot-retention`; at least
-// `min-snapshots` and at most `max-snapshots` ancestors of the head (the cap expires
-// younger ones, too); everything while `keep-snapshots-until` is in the future. `metadata` is not
-// changed.
+// Iceberg specification, "Snapshot Retention Policy". Kept: the snapshots of branches and tags, but
+// for refs other than main whose snapshot is older than their `max-ref-age-ms`, which go; of each
+// branch the newest `min-snapshots-to-keep` and all younger than `max-snapshot-age-ms`, by what the
+// ref says, else main by `min-snapshots` and `snapshot-retention`, others one and by
+// `snapshot-retention`; what belongs to no branch while it is younger than that. Of main's at most
+// `max-snapshots` stay (the cap expires younger ones, too). While `keep-snapshots-until` is in the
+// future everything stays. `metadata` is not changed.
 ExpiryPlan PlanExpiry(const iceberg::TableMetadata& metadata, const table::Settings& settings,
                       int64_t now_ms);
+
+// Whether so many snapshots are due that an append may take the time to expire them.
+inline constexpr int64_t kExpiryBatch = 20;
 
 // Commits the plan made on the newest version; batch ids of what expires are folded into the log.
 // `committed` is false when nothing is due.

@@ -1,10 +1,12 @@
 // Appends merge the small files that many appends leave, and succeed whether that works or not.
+#include <algorithm>
 #include <map>
 
 #include <fmt/format.h>
 
 #include "base/civil_time.h"
 #include "regress/lake_fixture.h"
+#include "timelake/maintain.h"
 
 namespace timelake::regress {
 namespace {
@@ -115,6 +117,52 @@ TEST_F(AutoMaintain, ThatFailsIsReportedBesideTheAppend) {
   EXPECT_EQ(result.files_merged, 0);
   EXPECT_NE(result.maintenance_error.find(damaged), std::string::npos) << result.maintenance_error;
   EXPECT_EQ(Must(fresh.Snapshots()).size(), 8u);
+}
+
+// Snapshots go in batches of twenty, and the versions and files that only they needed with them.
+TEST_F(AutoMaintain, ExpiresSnapshotsInBatches) {
+  Lake lake = OpenLake();
+  TableOptions options = Readings();
+  options.properties = {{"snapshot-retention", "0s"},
+                        {"min-snapshots", "2"},
+                        {"metadata-min-age", "300ms"},
+                        {"delete-min-age", "300ms"}};
+  Table table = Must(lake.CreateTable("t", kColumns, options));
+  size_t most = 0, metadata_files = 0;
+  for (int i = 0; i < 120; ++i) {
+    EXPECT_EQ(Append(table, kJanuary + i, i).maintenance_error, "");
+    const size_t snapshots = Must(table.Snapshots()).size();
+    EXPECT_TRUE(snapshots + 20 > most || snapshots <= 4) << snapshots << " after " << most;
+    most = std::max(most, snapshots);
+  }
+  EXPECT_GE(most, 20u);
+  EXPECT_LE(most, 2u + 20 + 8 + 4);
+  for (const auto& entry : std::filesystem::directory_iterator(Folder("t") / "metadata")) {
+    metadata_files += entry.path().string().ends_with(".metadata.json");
+  }
+  EXPECT_LT(metadata_files, 80u);
+  EXPECT_EQ(Ask(lake, "SELECT sum(v) FROM t"), std::to_string(120 * 119 / 2));
+  VerifyOptions deep;
+  deep.deep = true;
+  for (const auto& finding : Must(Verify(table, deep)).findings) {
+    ADD_FAILURE() << finding.file << ": " << finding.what;
+  }
+}
+
+TEST_F(AutoMaintain, DropsWhatIsPastRetention) {
+  Lake lake = OpenLake();
+  TableOptions options = Readings();
+  options.properties = {{"on-expired", "keep"}};
+  options.retention = "5d";
+  Table table = Must(lake.CreateTable("t", kColumns, options));
+  const int64_t now = SystemClock()->NowMicros();
+  Append(table, now - 9 * kMicrosPerDay, 1, "gone");
+  for (int i = 0; i < 7; ++i) {
+    EXPECT_EQ(Ask(lake, "SELECT count(*) FROM t WHERE device = 'gone'"), "1");
+    Append(table, now + i, i);
+  }
+  EXPECT_EQ(Ask(lake, "SELECT count(*) FROM t"), "7");
+  EXPECT_EQ(Must(table.Latest())->num_rows(), 1);
 }
 
 // Late data: a file of another size between those of a tier, by its sequence number, may hold rows
