@@ -63,7 +63,7 @@ Result<std::shared_ptr<arrow::Buffer>> Encode(const std::shared_ptr<arrow::Recor
   format.settings = settings;
   format.columns =
       write::PlanColumns(schema, {}, settings, rows, order, 0, rows.count, settings.row_group_rows);
-  if (rows.count >= kRowsInParallel) format.executor = write::SharedPool();
+  if (rows.count >= kRowsInParallel) format.threads = write::MachineThreads();
   TL_ASSIGN_OR_RAISE(auto sink, arrow::io::BufferOutputStream::Create());
   TL_ASSIGN_OR_RAISE(auto writer, write::DataFileWriter::Open(sink, std::move(format)));
   TL_RETURN_NOT_OK(writer->Write(*batch));

@@ -137,11 +137,9 @@ class Merge {
     plan.cancelled = request_.cancelled;
     plan.group_bytes = memory_.group;
     plan.even_groups = true;
-    const write::Workers workers =
-        threads > 1 ? write::Workers{threads, write::SharedPool()} : write::Workers{};
     TL_ASSIGN_OR_RAISE(auto files,
                        write::RollingFiles::Make(&plan, request_.partition, env_.random->Next64(),
-                                                 workers, &merged.files));
+                                                 threads, &merged.files));
     write::NewestRows newest(&unpartitioned, threads);
     while (true) {
       TL_RETURN_NOT_OK(CheckCancelled());

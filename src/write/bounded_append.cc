@@ -87,10 +87,6 @@ BoundedAppend::~BoundedAppend() {
   }
 }
 
-Workers BoundedAppend::AllWorkers() const {
-  return threads_ > 1 ? Workers{threads_, SharedPool()} : Workers{};
-}
-
 Status BoundedAppend::CheckCancelled() const {
   if (!options_->cancelled || !options_->cancelled()) return Status::OK();
   return MakeError(ErrorKind::kCancelled, target_->table_name + ": append cancelled");
@@ -152,8 +148,8 @@ Status BoundedAppend::AddToOpen(Lane* lane, const Rows& rows, const Arrangement&
                                 const PartitionRun& run) {
   if (!lane->open) {
     TL_ASSIGN_OR_RAISE(auto files,
-                       RollingFiles::Make(&plan_, lane->partition, env_->random->Next64(),
-                                          AllWorkers(), &lane->files));
+                       RollingFiles::Make(&plan_, lane->partition, env_->random->Next64(), threads_,
+                                          &lane->files));
     lane->open = std::make_unique<RollingFiles>(std::move(files));
   }
   open_lane_ = lane;
@@ -304,8 +300,8 @@ Status BoundedAppend::Merge(Lane* lane) {
   {
     RunMerger merger(target_, std::move(readers), memory_.merge, threads_);
     TL_ASSIGN_OR_RAISE(auto files,
-                       RollingFiles::Make(&plan_, lane->partition, env_->random->Next64(),
-                                          AllWorkers(), &lane->files));
+                       RollingFiles::Make(&plan_, lane->partition, env_->random->Next64(), threads_,
+                                          &lane->files));
     while (true) {
       TL_ASSIGN_OR_RAISE(const auto chunk, merger.Next());
       if (!chunk) break;

@@ -51,7 +51,6 @@ class BoundedAppend {
   using Readers = std::vector<std::shared_ptr<arrow::RecordBatchReader>>;
 
   Status CheckCancelled() const;
-  Workers AllWorkers() const;
   Status Prepare(bool sorted);
   Lane* LaneOf(const std::vector<iceberg::Value>& partition);
   Result<bool> Follows(const Lane& lane, const Rows& rows, uint32_t row) const;

@@ -10,6 +10,7 @@
 
 #include <arrow/array/concatenate.h>
 #include <arrow/compute/api.h>
+#include <arrow/util/bitmap_ops.h>
 #include <arrow/util/byte_size.h>
 
 #include "base/text.h"
@@ -52,9 +53,13 @@ Result<std::shared_ptr<arrow::Buffer>> JoinValidity(const arrow::ArrayVector& ch
   TL_ASSIGN_OR_RAISE(auto bitmap, arrow::AllocateEmptyBitmap(rows));
   int64_t row = 0;
   for (const auto& chunk : chunks) {
-    for (int64_t i = 0; i < chunk->length(); ++i, ++row) {
-      if (chunk->IsValid(i)) arrow::bit_util::SetBit(bitmap->mutable_data(), row);
+    if (chunk->null_bitmap_data() == nullptr) {
+      arrow::bit_util::SetBitsTo(bitmap->mutable_data(), row, chunk->length(), true);
+    } else {
+      arrow::internal::CopyBitmap(chunk->null_bitmap_data(), chunk->offset(), chunk->length(),
+                                  bitmap->mutable_data(), row);
     }
+    row += chunk->length();
   }
   return bitmap;
 }
@@ -63,16 +68,16 @@ Result<std::shared_ptr<arrow::Buffer>> JoinValidity(const arrow::ArrayVector& ch
 // `source` the dictionary that it is of: batches of one source often share it.
 void EncodeChunk(const arrow::Array& chunk, StringCodes* codes,
                  std::shared_ptr<arrow::ArrayData>* source, std::vector<int32_t>* translated,
-                 int32_t* out) {
+                 const int32_t* devices, int32_t* out) {
   if (chunk.type_id() != arrow::Type::DICTIONARY) {
-    codes->Encode(static_cast<const arrow::StringArray&>(chunk), out);
+    codes->Encode(static_cast<const arrow::StringArray&>(chunk), devices, out);
     return;
   }
   const auto& dictionary = *AsDictionary(chunk).dictionary();
   if (*source != dictionary.data()) {
     *source = dictionary.data();
     translated->resize(static_cast<size_t>(dictionary.length()));
-    codes->Encode(static_cast<const arrow::StringArray&>(dictionary), translated->data());
+    codes->Encode(static_cast<const arrow::StringArray&>(dictionary), nullptr, translated->data());
   }
   const auto& indices = static_cast<const arrow::Int32Array&>(*AsDictionary(chunk).indices());
   const int32_t* values = indices.raw_values();
@@ -82,7 +87,8 @@ void EncodeChunk(const arrow::Array& chunk, StringCodes* codes,
   }
 }
 
-Result<std::shared_ptr<arrow::Array>> UnifyDictionaries(arrow::ArrayVector chunks, int64_t rows) {
+Result<std::shared_ptr<arrow::Array>> UnifyDictionaries(arrow::ArrayVector chunks, int64_t rows,
+                                                        const int32_t* devices) {
   TL_ASSIGN_OR_RAISE(auto validity, JoinValidity(chunks, rows));
   TL_ASSIGN_OR_RAISE(std::shared_ptr<arrow::Buffer> buffer,
                      arrow::AllocateBuffer(rows * static_cast<int64_t>(sizeof(int32_t))));
@@ -91,8 +97,9 @@ Result<std::shared_ptr<arrow::Array>> UnifyDictionaries(arrow::ArrayVector chunk
   std::shared_ptr<arrow::ArrayData> source;
   std::vector<int32_t> translated;
   for (auto& chunk : chunks) {
-    EncodeChunk(*chunk, &codes, &source, &translated, out);
+    EncodeChunk(*chunk, &codes, &source, &translated, devices, out);
     out += chunk->length();
+    if (devices != nullptr) devices += chunk->length();
     chunk.reset();
   }
   TL_ASSIGN_OR_RAISE(auto dictionary, codes.Finish());
@@ -109,13 +116,14 @@ bool AnyNan(const arrow::ArrayData& data) {
 
 Result<std::shared_ptr<arrow::Array>> CombineColumn(const Target& target,
                                                     const iceberg::Field& field, bool is_key,
-                                                    arrow::ArrayVector chunks, int64_t rows) {
+                                                    arrow::ArrayVector chunks, int64_t rows,
+                                                    const int32_t* devices) {
   if (field.type.id == iceberg::TypeId::kString && rows > 0) {
     const bool all_dictionaries = std::all_of(chunks.begin(), chunks.end(), [](const auto& chunk) {
       return chunk->type_id() == arrow::Type::DICTIONARY;
     });
     if (is_key || all_dictionaries || StringsRepeat(chunks, rows)) {
-      return UnifyDictionaries(std::move(chunks), rows);
+      return UnifyDictionaries(std::move(chunks), rows, devices);
     }
     for (auto& chunk : chunks) {
       TL_ASSIGN_OR_RAISE(chunk, WithoutDictionary(chunk));
@@ -202,14 +210,16 @@ Result<Rows> Combine(const Target& target, std::vector<std::shared_ptr<arrow::Re
   rows.parts.resize(fields.size());
   rows.may_hold_nan.resize(fields.size());
   std::vector<int64_t> bytes(fields.size());
-  TL_RETURN_NOT_OK(ParallelColumns(static_cast<int>(fields.size()), threads, [&](int i) -> Status {
-    const auto& keys = target.contract.key_ids;
-    const bool is_key = std::find(keys.begin(), keys.end(), fields[i].id) != keys.end();
+  const auto& keys = target.contract.key_ids;
+  const auto is_key = [&](size_t i) {
+    return std::find(keys.begin(), keys.end(), fields[i].id) != keys.end();
+  };
+  const auto combine = [&](size_t i, const int32_t* devices) -> Status {
     if (in_parts && MayStayInParts(target, fields[i])) {
       rows.parts[i] = std::move(chunks[i]);
     } else {
-      TL_ASSIGN_OR_RAISE(rows.columns[i], CombineColumn(target, fields[i], is_key,
-                                                        std::move(chunks[i]), rows.count));
+      TL_ASSIGN_OR_RAISE(rows.columns[i], CombineColumn(target, fields[i], is_key(i),
+                                                        std::move(chunks[i]), rows.count, devices));
     }
     const auto look = [&](const arrow::Array& array) {
       rows.may_hold_nan[i] = rows.may_hold_nan[i] || HoldsNan(*array.data());
@@ -218,7 +228,23 @@ Result<Rows> Combine(const Target& target, std::vector<std::shared_ptr<arrow::Re
     if (rows.columns[i] != nullptr) look(*rows.columns[i]);
     for (const auto& part : rows.parts[i]) look(*part);
     return Status::OK();
-  }));
+  };
+  // Other strings come after the key: most are tags, which a device keeps.
+  std::vector<size_t> first, second;
+  const int32_t* devices = nullptr;
+  for (size_t i = 0; i < fields.size(); ++i) {
+    const bool tag = fields[i].type.id == iceberg::TypeId::kString && !is_key(i);
+    (tag ? second : first).push_back(i);
+  }
+  TL_RETURN_NOT_OK(ParallelColumns(static_cast<int>(first.size()), threads,
+                                   [&](int i) { return combine(first[i], nullptr); }));
+  for (size_t i = 0; i < fields.size() && devices == nullptr; ++i) {
+    const auto& column = rows.columns[i];
+    if (!is_key(i) || column == nullptr || column->type_id() != arrow::Type::DICTIONARY) continue;
+    devices = AsDictionary(*column).indices()->data()->GetValues<int32_t>(1);
+  }
+  TL_RETURN_NOT_OK(ParallelColumns(static_cast<int>(second.size()), threads,
+                                   [&](int i) { return combine(second[i], devices); }));
   const int64_t all = std::accumulate(bytes.begin(), bytes.end(), int64_t{0});
   rows.row_bytes = static_cast<double>(all) / static_cast<double>(std::max<int64_t>(1, rows.count));
   return rows;

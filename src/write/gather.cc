@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <arrow/compute/api.h>
+#include <arrow/util/bitmap_generate.h>
 
 #include "write/combine.h"
 
@@ -42,6 +43,23 @@ class FirstUse {
   std::vector<int32_t> used_;
 };
 
+// Rows of one series lie far apart where series report in turn: values are asked for early.
+constexpr int64_t kAhead = 24;
+
+// Where an array holds values.
+class Validity {
+ public:
+  explicit Validity(const arrow::Array& array)
+      : bits_(array.null_bitmap_data()), offset_(array.offset()) {}
+  bool operator[](int64_t row) const {
+    return bits_ == nullptr || arrow::bit_util::GetBit(bits_, offset_ + row);
+  }
+
+ private:
+  const uint8_t* bits_;
+  int64_t offset_;
+};
+
 // Rows of a slice of a column that is whole.
 class WholeRows {
  public:
@@ -51,10 +69,20 @@ class WholeRows {
   template <typename T>
   void Values(int64_t count, T* out) const {
     const T* values = array_.data()->GetValues<T>(1);
-    for (int64_t i = 0; i < count; ++i) out[i] = values[order_[i]];
+    const int64_t ahead = std::max<int64_t>(0, count - kAhead);
+    int64_t i = 0;
+    for (; i < ahead; ++i) {
+      __builtin_prefetch(values + order_[i + kAhead]);
+      out[i] = values[order_[i]];
+    }
+    for (; i < count; ++i) out[i] = values[order_[i]];
   }
   bool has_nulls() const { return array_.null_count() > 0; }
-  bool IsValid(int64_t i) const { return array_.IsValid(order_[i]); }
+  void ValidBits(int64_t count, uint8_t* out) const {
+    const Validity valid(array_);
+    const uint32_t* row = order_;
+    arrow::internal::GenerateBitsUnrolled(out, 0, count, [&] { return valid[*row++]; });
+  }
 
  private:
   const arrow::Array& array_;
@@ -64,30 +92,40 @@ class WholeRows {
 // Rows of a slice of a column in parts.
 class PartRows {
  public:
-  PartRows(const arrow::ArrayVector& parts, const std::vector<PartMap::Place>& places)
+  PartRows(const arrow::ArrayVector& parts, const PartMap::Place* places)
       : parts_(parts), places_(places) {}
 
   template <typename T>
   void Values(int64_t count, T* out) const {
     std::vector<const T*> values;
     for (const auto& part : parts_) values.push_back(part->data()->GetValues<T>(1));
-    for (int64_t i = 0; i < count; ++i) {
-      const PartMap::Place place = places_[static_cast<size_t>(i)];
-      out[i] = values[place.part][place.row];
+    const int64_t ahead = std::max<int64_t>(0, count - kAhead);
+    int64_t i = 0;
+    for (; i < ahead; ++i) {
+      const PartMap::Place later = places_[i + kAhead];
+      __builtin_prefetch(values[later.part] + later.row);
+      out[i] = values[places_[i].part][places_[i].row];
     }
+    for (; i < count; ++i) out[i] = values[places_[i].part][places_[i].row];
   }
   bool has_nulls() const {
     return std::any_of(parts_.begin(), parts_.end(),
                        [](const auto& part) { return part->null_count() > 0; });
   }
-  bool IsValid(int64_t i) const {
-    const PartMap::Place place = places_[static_cast<size_t>(i)];
-    return parts_[place.part]->IsValid(place.row);
+  void ValidBits(int64_t count, uint8_t* out) const {
+    std::vector<Validity> valid;
+    for (const auto& part : parts_) valid.emplace_back(*part);
+    const PartMap::Place* place = places_;
+    arrow::internal::GenerateBitsUnrolled(out, 0, count, [&] {
+      const bool bit = valid[place->part][place->row];
+      ++place;
+      return bit;
+    });
   }
 
  private:
   const arrow::ArrayVector& parts_;
-  const std::vector<PartMap::Place>& places_;
+  const PartMap::Place* places_;
 };
 
 template <typename T, typename Source>
@@ -99,9 +137,7 @@ Result<std::shared_ptr<arrow::Array>> GatherFixed(const Source& source, int64_t 
   std::shared_ptr<arrow::Buffer> validity;
   if (source.has_nulls()) {
     TL_ASSIGN_OR_RAISE(validity, arrow::AllocateEmptyBitmap(count));
-    for (int64_t i = 0; i < count; ++i) {
-      if (source.IsValid(i)) arrow::bit_util::SetBit(validity->mutable_data(), i);
-    }
+    source.ValidBits(count, validity->mutable_data());
   }
   return arrow::MakeArray(arrow::ArrayData::Make(type, count, {validity, values}));
 }
@@ -134,6 +170,7 @@ Result<std::shared_ptr<arrow::Array>> GatherDictionary(const arrow::DictionaryAr
   const int32_t* values = indices.raw_values();
   const uint32_t* order = slice.order->data() + slice.begin;
   for (int64_t i = 0; i < length; ++i) {
+    if (i + kAhead < length) __builtin_prefetch(values + order[i + kAhead]);
     if (has_nulls && indices.IsNull(order[i])) {
       out[i] = 0;
       continue;
@@ -176,16 +213,16 @@ std::vector<PartMap::Place> PlacesOf(const Rows& rows, const RowSlice& slice) {
 }
 
 Result<std::shared_ptr<arrow::Array>> Gather(const Rows& rows, size_t column, const RowSlice& slice,
-                                             const std::vector<PartMap::Place>& places,
-                                             bool as_dictionary) {
+                                             const PartMap::Place* places, bool as_dictionary) {
   const auto& whole = rows.columns[column];
   if (whole == nullptr) {
     const auto& parts = rows.parts[column];
     // In place and within one part: no copy.
-    if (slice.in_place && slice.begin < slice.end && places.front().part == places.back().part) {
-      return parts[places.front().part]->Slice(places.front().row, slice.end - slice.begin);
+    const int64_t count = slice.end - slice.begin;
+    if (slice.in_place && count > 0 && places[0].part == places[count - 1].part) {
+      return parts[places[0].part]->Slice(places[0].row, count);
     }
-    return GatherNumbers(PartRows(parts, places), slice.end - slice.begin, rows.type(column));
+    return GatherNumbers(PartRows(parts, places), count, rows.type(column));
   }
   if (as_dictionary && whole->type_id() == arrow::Type::DICTIONARY) {
     return GatherDictionary(static_cast<const arrow::DictionaryArray&>(*whole), slice);

@@ -23,10 +23,10 @@ struct RowSlice {
 std::vector<PartMap::Place> PlacesOf(const Rows& rows, const RowSlice& slice);
 
 // The rows' values of one column, strings dense or as dictionary(int32, utf8). A dictionary keeps
-// only the values that these rows use, in the order of their first use.
+// only the values that these rows use, in the order of their first use. `places`: of the slice's
+// rows, as PlacesOf has them; null where no column is in parts.
 Result<std::shared_ptr<arrow::Array>> Gather(const Rows& rows, size_t column, const RowSlice& slice,
-                                             const std::vector<PartMap::Place>& places,
-                                             bool as_dictionary);
+                                             const PartMap::Place* places, bool as_dictionary);
 
 // The same for all columns; `dictionary_of(column)` says which strings stay dictionaries.
 template <typename DictionaryOf>
@@ -35,7 +35,8 @@ Result<arrow::ArrayVector> GatherAll(const Rows& rows, const RowSlice& slice,
   const std::vector<PartMap::Place> places = PlacesOf(rows, slice);
   arrow::ArrayVector columns;
   for (size_t i = 0; i < rows.columns.size(); ++i) {
-    TL_ASSIGN_OR_RAISE(columns.emplace_back(), Gather(rows, i, slice, places, dictionary_of(i)));
+    TL_ASSIGN_OR_RAISE(columns.emplace_back(),
+                       Gather(rows, i, slice, places.data(), dictionary_of(i)));
   }
   return columns;
 }

@@ -1,21 +1,21 @@
 #include "write/metrics.h"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
-#include <numeric>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <arrow/extension_type.h>
 #include <arrow/util/decimal.h>
+#include <parquet/exception.h>
 #include <parquet/metadata.h>
 #include <parquet/schema.h>
 #include <parquet/statistics.h>
 
 #include "iceberg/bounds.h"
 #include "write/arrow_value.h"
+#include "write/number_bounds.h"
 
 namespace timelake::write {
 namespace {
@@ -41,64 +41,22 @@ struct Range {
   }
 };
 
-template <typename T>
-Range<T> RangeOf(const arrow::Array& array) {
-  const T* values = array.data()->GetValues<T>(1);
-  Range<T> range;
-  if (array.null_count() == 0 && array.length() > 0) {
-    T min = values[0], max = values[0];
-    for (int64_t i = 1; i < array.length(); ++i) {
-      min = values[i] < min ? values[i] : min;
-      max = max < values[i] ? values[i] : max;
-    }
-    return {min, max, true};
-  }
-  for (int64_t i = 0; i < array.length(); ++i) {
-    if (array.IsValid(i)) range.Add(values[i]);
-  }
-  return range;
-}
-
-// Without nulls, several values at a time: the comparisons of one chain would wait for each other.
-template <typename T>
-Range<T> FloatRangeOf(const T* values, int64_t count, int64_t* nans) {
-  constexpr int kLanes = 8;
-  constexpr T kInfinity = std::numeric_limits<T>::infinity();
-  T min[kLanes], max[kLanes];
-  int64_t missing[kLanes] = {};
-  std::fill(min, min + kLanes, kInfinity);
-  std::fill(max, max + kLanes, -kInfinity);
-  const auto look = [&](int lane, T value) {
-    min[lane] = value < min[lane] ? value : min[lane];
-    max[lane] = max[lane] < value ? value : max[lane];
-    missing[lane] += value != value;
-  };
-  int64_t i = 0;
-  for (; i + kLanes <= count; i += kLanes) {
-    for (int lane = 0; lane < kLanes; ++lane) look(lane, values[i + lane]);
-  }
-  for (; i < count; ++i) look(0, values[i]);
-  const int64_t found = std::accumulate(missing, missing + kLanes, int64_t{0});
-  *nans += found;
-  return {*std::min_element(min, min + kLanes), *std::max_element(max, max + kLanes),
-          found < count};
-}
-
 // NaN-free; counts NaN.
 template <typename T>
-Range<T> FloatRangeOf(const arrow::Array& array, int64_t* nans) {
+Range<T> RangeOf(const arrow::Array& array, int64_t* nans = nullptr) {
   const T* values = array.data()->GetValues<T>(1);
-  if (array.null_count() == 0) return FloatRangeOf(values, array.length(), nans);
-  Range<T> range;
-  for (int64_t i = 0; i < array.length(); ++i) {
-    if (array.IsNull(i)) continue;
-    if (std::isnan(values[i])) {
-      ++*nans;
-    } else {
-      range.Add(values[i]);
+  NumberBounds<T> bounds;
+  if (array.null_count() == 0) {
+    bounds = NumberBounds<T>::Of(values, static_cast<size_t>(array.length()), nans);
+  } else {
+    std::vector<T> present;
+    present.reserve(static_cast<size_t>(array.length() - array.null_count()));
+    for (int64_t i = 0; i < array.length(); ++i) {
+      if (array.IsValid(i)) present.push_back(values[i]);
     }
+    bounds = NumberBounds<T>::Of(present.data(), present.size(), nans);
   }
-  return range;
+  return {bounds.min, bounds.max, bounds.any};
 }
 
 template <typename Array>
@@ -146,8 +104,8 @@ void ColumnMetrics::AddBounds(const arrow::Array& array, Leaf* leaf) {
     case Type::INT64:
     case Type::TIME64:
     case Type::TIMESTAMP: return extend(RangeOf<int64_t>(array));
-    case Type::FLOAT: return extend(FloatRangeOf<float>(array, &leaf->nans));
-    case Type::DOUBLE: return extend(FloatRangeOf<double>(array, &leaf->nans));
+    case Type::FLOAT: return extend(RangeOf<float>(array, &leaf->nans));
+    case Type::DOUBLE: return extend(RangeOf<double>(array, &leaf->nans));
     case Type::DECIMAL128: return extend(DecimalRangeOf(array));
     case Type::STRING:
     case Type::BINARY: return extend_text(ViewRangeOf<arrow::BinaryArray>(array));
@@ -181,6 +139,15 @@ void ColumnMetrics::AddField(const iceberg::Field& field, const arrow::Array& ar
 
 void ColumnMetrics::Add(const arrow::Array& array) { AddField(*field_, array); }
 
+void ColumnMetrics::Add(const LeafFacts& facts) {
+  Leaf& leaf = leaves_[field_->id];
+  leaf.type = &field_->type;
+  leaf.values += facts.values;
+  leaf.nulls += facts.nulls;
+  leaf.nans += facts.nans;
+  if (!iceberg::IsNull(facts.min)) Extend(facts.min, facts.max, &leaf);
+}
+
 Status ColumnMetrics::Finish(iceberg::DataFile* file) const {
   using iceberg::TypeId;
   for (const auto& [id, leaf] : leaves_) {
@@ -197,7 +164,8 @@ Status ColumnMetrics::Finish(iceberg::DataFile* file) const {
   return Status::OK();
 }
 
-void AddFooterMetrics(const parquet::FileMetaData& footer, iceberg::DataFile* file) {
+Status AddFooterMetrics(const parquet::FileMetaData& footer, iceberg::DataFile* file) {
+  BEGIN_PARQUET_CATCH_EXCEPTIONS
   const auto counted = file->value_counts;
   for (int group = 0; group < footer.num_row_groups(); ++group) {
     const auto row_group = footer.RowGroup(group);
@@ -213,6 +181,8 @@ void AddFooterMetrics(const parquet::FileMetaData& footer, iceberg::DataFile* fi
       if (!counted.count(id)) file->value_counts[id] += chunk->num_values();
     }
   }
+  END_PARQUET_CATCH_EXCEPTIONS
+  return Status::OK();
 }
 
 }  // namespace timelake::write

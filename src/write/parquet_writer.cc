@@ -1,129 +1,26 @@
 #include "write/parquet_writer.h"
 
-#include <map>
-#include <string>
+#include <algorithm>
 #include <utility>
 
-#include <arrow/util/compression.h>
-#include <parquet/arrow/schema.h>
-#include <parquet/arrow/writer.h>
-#include <parquet/exception.h>
+#include <parquet/metadata.h>
 #include <parquet/properties.h>
-#include <parquet/schema.h>
 
-#include "base/text.h"
 #include "iceberg/arrow_schema.h"
-#include "timelake/version.h"
+#include "write/flat_file.h"
+#include "write/nested_file.h"
+#include "write/parallel.h"
+#include "write/parquet_properties.h"
 
 namespace timelake::write {
 namespace {
 
-using Builder = parquet::WriterProperties::Builder;
+// Half a megabyte of a column of doubles: what is gathered is still near when it is encoded.
+constexpr int64_t kPortionRows = 80'000;
 
-Result<arrow::Compression::type> CodecOf(const std::string& name) {
-  // Arrow's "lz4" is the frame format, Parquet's lz4 the raw one.
-  auto codec = arrow::util::Codec::GetCompressionType(name == "lz4" ? "lz4_raw" : name);
-  if (!codec.ok()) return InvalidArgument("unknown compression codec {}", Quote(name));
-  if (!arrow::util::Codec::IsAvailable(*codec)) {
-    return Unsupported("this build of Arrow has no compression codec {}", Quote(name));
-  }
-  return codec;
-}
-
-parquet::Encoding::type ParquetEncoding(ColumnEncoding encoding) {
-  switch (encoding) {
-    case ColumnEncoding::kDelta: return parquet::Encoding::DELTA_BINARY_PACKED;
-    case ColumnEncoding::kByteStreamSplit: return parquet::Encoding::BYTE_STREAM_SPLIT;
-    case ColumnEncoding::kDeltaLengths: return parquet::Encoding::DELTA_LENGTH_BYTE_ARRAY;
-    case ColumnEncoding::kDeltaStrings: return parquet::Encoding::DELTA_BYTE_ARRAY;
-    default: return parquet::Encoding::PLAIN;
-  }
-}
-
-std::shared_ptr<parquet::ArrowWriterProperties> ArrowProperties(const FileFormat& format) {
-  // No ARROW:schema: with it Arrow readers would see dictionary types where we wrote dictionaries.
-  parquet::ArrowWriterProperties::Builder builder;
-  builder.set_use_threads(format.executor != nullptr);
-  if (format.executor != nullptr) builder.set_executor(format.executor);
-  return builder.build();
-}
-
-// Leaf columns of a file: which field of the schema each belongs to, and its path. Arrow keys
-// settings by dotted path, so two leaves may share one ("a.b" and b inside a).
-struct Leaf {
-  size_t field = 0;
-  std::string path;
-  bool top_level = false;
-  bool is_float = false;
-};
-
-Result<std::vector<Leaf>> LeavesOf(const arrow::Schema& schema, const Builder& builder,
-                                   const FileFormat& format) {
-  std::shared_ptr<parquet::SchemaDescriptor> parquet_schema;
-  Builder copy = builder;
-  TL_RETURN_NOT_OK(parquet::arrow::ToParquetSchema(&schema, *copy.build(), *ArrowProperties(format),
-                                                   &parquet_schema));
-  std::vector<Leaf> leaves;
-  for (int i = 0; i < parquet_schema->num_columns(); ++i) {
-    const auto* column = parquet_schema->Column(i);
-    const auto* root = parquet_schema->GetColumnRoot(i);
-    const auto type = column->physical_type();
-    leaves.push_back({static_cast<size_t>(parquet_schema->group_node()->FieldIndex(*root)),
-                      column->path()->ToDotString(), root->is_primitive(),
-                      type == parquet::Type::FLOAT || type == parquet::Type::DOUBLE});
-  }
-  return leaves;
-}
-
-void ApplyPlans(const FileFormat& format, const std::vector<Leaf>& leaves, Builder* builder) {
-  std::map<std::string, int> owners;
-  for (const Leaf& leaf : leaves) ++owners[leaf.path];
-  for (const Leaf& leaf : leaves) {
-    const ColumnPlan& plan = format.columns[leaf.field];
-    if (!plan.statistics && leaf.is_float) builder->disable_statistics(leaf.path);
-    if (!leaf.top_level || owners[leaf.path] > 1) continue;
-    // Without a number of values to expect: it starts large and is folded to what it needs.
-    if (plan.bloom_filter) builder->enable_bloom_filter(leaf.path, {});
-    if (plan.encoding == ColumnEncoding::kDictionary) continue;
-    builder->disable_dictionary(leaf.path);
-    builder->encoding(leaf.path, ParquetEncoding(plan.encoding));
-  }
-}
-
-std::vector<parquet::SortingColumn> SortingColumns(const FileFormat& format,
-                                                   const std::vector<Leaf>& leaves) {
-  std::vector<parquet::SortingColumn> columns;
-  for (const SortedBy& by : format.sorting) {
-    for (size_t i = 0; i < leaves.size(); ++i) {
-      if (leaves[i].field != static_cast<size_t>(by.field)) continue;
-      columns.push_back({static_cast<int32_t>(i), by.descending, by.nulls_first});
-      break;
-    }
-  }
-  return columns;
-}
-
-Result<std::shared_ptr<parquet::WriterProperties>> Properties(const FileFormat& format,
-                                                              const arrow::Schema& schema) {
-  const table::Settings& settings = format.settings;
-  TL_ASSIGN_OR_RAISE(const auto codec, CodecOf(settings.codec));
-  Builder builder;
-  builder.created_by(std::string("timelake ") + kVersion)
-      ->compression(codec)
-      ->max_row_group_length(settings.row_group_rows)
-      ->max_rows_per_page(format.page_rows > 0 ? format.page_rows : settings.data_page_rows)
-      ->dictionary_pagesize_limit(settings.dictionary_page_bytes)
-      ->enable_write_page_index()
-      ->enable_store_decimal_as_integer();
-  if (settings.codec_level) {
-    builder.compression_level(*settings.codec_level);
-  } else if (codec == arrow::Compression::ZSTD) {
-    builder.compression_level(3);
-  }
-  TL_ASSIGN_OR_RAISE(const auto leaves, LeavesOf(schema, builder, format));
-  ApplyPlans(format, leaves, &builder);
-  builder.set_sorting_columns(SortingColumns(format, leaves));
-  return builder.build();
+bool IsFlat(const iceberg::Schema& schema) {
+  return std::all_of(schema.fields.begin(), schema.fields.end(),
+                     [](const iceberg::Field& field) { return field.type.is_primitive(); });
 }
 
 }  // namespace
@@ -144,44 +41,110 @@ DataFileWriter::~DataFileWriter() = default;
 Result<std::unique_ptr<DataFileWriter>> DataFileWriter::Open(
     std::shared_ptr<arrow::io::OutputStream> sink, FileFormat format) {
   std::unique_ptr<DataFileWriter> file(new DataFileWriter(std::move(format)));
+  file->schema_ = SchemaOf(file->format_);
   file->sink_ = std::move(sink);
-  for (const iceberg::Field& field : file->format_.schema->fields)
-    file->metrics_.emplace_back(field);
-  BEGIN_PARQUET_CATCH_EXCEPTIONS
-  const auto schema = SchemaOf(file->format_);
-  TL_ASSIGN_OR_RAISE(auto properties, Properties(file->format_, *schema));
-  TL_ASSIGN_OR_RAISE(file->writer_, parquet::arrow::FileWriter::Open(
-                                        *schema, arrow::default_memory_pool(), file->sink_,
-                                        std::move(properties), ArrowProperties(file->format_)));
-  END_PARQUET_CATCH_EXCEPTIONS
+  const iceberg::Schema& schema = *file->format_.schema;
+  for (const iceberg::Field& field : schema.fields) file->metrics_.emplace_back(field);
+  TL_ASSIGN_OR_RAISE(ParquetPlan plan, PlanParquet(file->format_, *file->schema_));
+  // Whole pages: they are encoded from where they were gathered.
+  const int64_t page_rows = plan.properties->max_rows_per_page();
+  file->portion_rows_ = page_rows * std::max<int64_t>(1, kPortionRows / page_rows);
+  if (IsFlat(schema)) {
+    TL_ASSIGN_OR_RAISE(file->flat_, FlatFile::Open(file->sink_, std::move(plan), file->schema_,
+                                                   file->format_.columns));
+  } else {
+    TL_ASSIGN_OR_RAISE(file->nested_, NestedFile::Open(file->sink_, plan, *file->schema_));
+  }
   return file;
 }
 
-Status DataFileWriter::Write(const arrow::RecordBatch& batch) {
-  for (int i = 0; i < batch.num_columns(); ++i) Count(i, *batch.column(i));
-  return WriteCounted(batch);
+Status DataFileWriter::WriteFlat(int64_t rows, const ColumnSource& source) {
+  TL_RETURN_NOT_OK(flat_->BeginRowGroup());
+  const auto write_column = [&](int i) -> Status {
+    ColumnMetrics& metrics = metrics_[static_cast<size_t>(i)];
+    const int64_t portion = format_.columns[static_cast<size_t>(i)].arrow_dictionary
+                                ? rows
+                                : std::min(rows, portion_rows_);
+    for (int64_t begin = 0; begin < rows; begin += portion) {
+      TL_ASSIGN_OR_RAISE(const auto values, source(i, begin, std::min(rows, begin + portion)));
+      if (!flat_->KnowsFacts(i)) metrics.Add(*values);
+      TL_RETURN_NOT_OK(flat_->Append(i, *values));
+    }
+    TL_RETURN_NOT_OK(flat_->FinishColumn(i));
+    if (flat_->KnowsFacts(i)) metrics.Add(flat_->Facts(i));
+    return Status::OK();
+  };
+  TL_RETURN_NOT_OK(ParallelColumns(schema_->num_fields(), format_.threads, write_column));
+  return flat_->EndRowGroup(rows);
 }
 
-Status DataFileWriter::WriteCounted(const arrow::RecordBatch& batch) {
-  if (batch.num_rows() == 0) return Status::OK();
-  BEGIN_PARQUET_CATCH_EXCEPTIONS
-  if (rows_ == 0 || std::exchange(group_ended_, false)) {
-    TL_RETURN_NOT_OK(writer_->NewBufferedRowGroup());
+// Arrow's writer takes all columns at once.
+Status DataFileWriter::WriteNested(int64_t rows, const ColumnSource& source) {
+  TL_RETURN_NOT_OK(nested_->BeginRowGroup());
+  const int count = schema_->num_fields();
+  arrow::ArrayVector dictionaries(static_cast<size_t>(count));
+  const auto take = [&](int i, int64_t begin,
+                        int64_t end) -> Result<std::shared_ptr<arrow::Array>> {
+    TL_ASSIGN_OR_RAISE(auto values, source(i, begin, end));
+    metrics_[static_cast<size_t>(i)].Add(*values);
+    return values;
+  };
+  TL_RETURN_NOT_OK(ParallelColumns(count, format_.threads, [&](int i) -> Status {
+    const auto at = static_cast<size_t>(i);
+    if (format_.columns[at].arrow_dictionary) {
+      TL_ASSIGN_OR_RAISE(dictionaries[at], take(i, 0, rows));
+    }
+    return Status::OK();
+  }));
+  for (int64_t begin = 0; begin < rows; begin += portion_rows_) {
+    const int64_t end = std::min(rows, begin + portion_rows_);
+    arrow::ArrayVector columns(static_cast<size_t>(count));
+    TL_RETURN_NOT_OK(ParallelColumns(count, format_.threads, [&](int i) -> Status {
+      const auto at = static_cast<size_t>(i);
+      if (dictionaries[at] != nullptr) {
+        columns[at] = dictionaries[at]->Slice(begin, end - begin);
+      } else {
+        TL_ASSIGN_OR_RAISE(columns[at], take(i, begin, end));
+      }
+      return Status::OK();
+    }));
+    TL_RETURN_NOT_OK(
+        nested_->Write(*arrow::RecordBatch::Make(schema_, end - begin, std::move(columns))));
   }
-  rows_ += batch.num_rows();
-  return writer_->WriteRecordBatch(batch);
-  END_PARQUET_CATCH_EXCEPTIONS
+  return Status::OK();
+}
+
+Status DataFileWriter::WriteRowGroup(int64_t rows, const ColumnSource& source) {
+  if (rows == 0) return Status::OK();
+  flushed_rows_ = rows_ + (flat_ ? rows : 0);
+  rows_ += rows;
+  return flat_ ? WriteFlat(rows, source) : WriteNested(rows, source);
+}
+
+Status DataFileWriter::Write(const arrow::RecordBatch& batch) {
+  const int64_t most = format_.settings.row_group_rows;
+  for (int64_t first = 0; first < batch.num_rows(); first += most) {
+    const auto source = [&](int column, int64_t begin,
+                            int64_t end) -> Result<std::shared_ptr<arrow::Array>> {
+      return batch.column(column)->Slice(first + begin, end - begin);
+    };
+    TL_RETURN_NOT_OK(WriteRowGroup(std::min(most, batch.num_rows() - first), source));
+  }
+  return Status::OK();
 }
 
 Result<int64_t> DataFileWriter::FlushedBytes() const { return sink_->Tell(); }
 
 Result<iceberg::DataFile> DataFileWriter::Close() {
+  std::shared_ptr<parquet::FileMetaData> footer;
+  if (flat_) {
+    TL_ASSIGN_OR_RAISE(footer, flat_->Close());
+  } else {
+    TL_ASSIGN_OR_RAISE(footer, nested_->Close());
+  }
   iceberg::DataFile file;
-  BEGIN_PARQUET_CATCH_EXCEPTIONS
-  TL_RETURN_NOT_OK(writer_->Close());
   for (const ColumnMetrics& metrics : metrics_) TL_RETURN_NOT_OK(metrics.Finish(&file));
-  AddFooterMetrics(*writer_->metadata(), &file);
-  END_PARQUET_CATCH_EXCEPTIONS
+  TL_RETURN_NOT_OK(AddFooterMetrics(*footer, &file));
   file.record_count = rows_;
   TL_ASSIGN_OR_RAISE(file.file_size_in_bytes, sink_->Tell());
   TL_RETURN_NOT_OK(sink_->Close());

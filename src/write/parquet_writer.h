@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -13,14 +14,10 @@
 #include "write/encoding.h"
 #include "write/metrics.h"
 
-namespace arrow::internal {
-class Executor;
-}
-namespace parquet::arrow {
-class FileWriter;
-}
-
 namespace timelake::write {
+
+class FlatFile;
+class NestedFile;
 
 // A column that rows are sorted by: position among the schema's fields.
 struct SortedBy {
@@ -36,15 +33,21 @@ struct FileFormat {
   std::vector<SortedBy> sorting;            // empty: not sorted
   table::Settings settings;
   int64_t page_rows = 0;  // at most; 0: as the settings say
-  // Encodes the columns of a batch at once; null: one after the other. Writers on several threads
-  // may share it, but none may be driven from one of its own threads.
-  arrow::internal::Executor* executor = nullptr;
+  // Columns that are gathered and encoded at once, the caller's thread and those of SharedPool().
+  // Writers on several threads may do so, but none may be driven from a thread of that pool.
+  int threads = 1;
 };
 
-// Arrow types of the batches that a file of this format takes.
+// Arrow types of the columns that a file of this format takes.
 std::shared_ptr<arrow::Schema> SchemaOf(const FileFormat& format);
 
-// Encodes one data file (docs/format.md, "Parquet"). The one place that would change for another
+// Rows [begin, end) of a column of a row group, of its type in SchemaOf. Asked for one range after
+// the other, for several columns at once; a column that is a dictionary is asked for as a whole,
+// and has only values that rows use.
+using ColumnSource =
+    std::function<Result<std::shared_ptr<arrow::Array>>(int column, int64_t begin, int64_t end)>;
+
+// Encodes one data file (docs/format.md, "Data files"). The one place that would change for another
 // file format. Not thread-safe.
 class DataFileWriter {
  public:
@@ -52,17 +55,14 @@ class DataFileWriter {
                                                       FileFormat format);
   ~DataFileWriter();
 
-  // Appends rows to the current row group, which ends after `row_group_rows` rows or EndRowGroup.
-  // All batches of a row group share each column's dictionary, else that column turns to PLAIN.
+  // One row group; none for no rows. After an error the file is lost.
+  Status WriteRowGroup(int64_t rows, const ColumnSource& source);
+
+  // The rows of a batch, in row groups of their own.
   Status Write(const arrow::RecordBatch& batch);
 
-  // The same in two steps: Count each column once, on several threads if need be (in whole or in
-  // pieces, before or after its rows are written), and write the rows.
-  void Count(int column, const arrow::Array& array) { metrics_[column].Add(array); }
-  Status WriteCounted(const arrow::RecordBatch& batch);
-  void EndRowGroup() { group_ended_ = true; }
-
-  // Size of the row groups that have left for the sink, i.e. all but the last.
+  // What has left for the sink: rows, and the size of their row groups.
+  int64_t flushed_rows() const { return flushed_rows_; }
   Result<int64_t> FlushedBytes() const;
 
   // Writes the footer and closes the sink. The result lacks path, partition and sort order.
@@ -71,12 +71,18 @@ class DataFileWriter {
  private:
   explicit DataFileWriter(FileFormat format);
 
+  Status WriteFlat(int64_t rows, const ColumnSource& source);
+  Status WriteNested(int64_t rows, const ColumnSource& source);
+
   FileFormat format_;
+  std::shared_ptr<arrow::Schema> schema_;
   std::shared_ptr<arrow::io::OutputStream> sink_;
-  std::unique_ptr<parquet::arrow::FileWriter> writer_;
+  std::unique_ptr<FlatFile> flat_;      // either
+  std::unique_ptr<NestedFile> nested_;  // or
   std::vector<ColumnMetrics> metrics_;
+  int64_t portion_rows_ = 0;  // of a column at once
   int64_t rows_ = 0;
-  bool group_ended_ = false;
+  int64_t flushed_rows_ = 0;
 };
 
 }  // namespace timelake::write

@@ -2,7 +2,6 @@
 
 #include <utility>
 
-#include <arrow/util/thread_pool.h>
 #include <fmt/format.h>
 
 #include "write/parallel.h"
@@ -13,12 +12,11 @@ Status WritePartitions(const FilePlan& plan, const Rows& rows, const Arrangement
                        const std::vector<PartitionJob>& jobs, int threads, int at_once) {
   const int count = static_cast<int>(jobs.size());
   // Threads of our own may wait for the pool, whose threads wait for nothing.
-  Workers workers;
-  if (count < threads) workers = {threads, SharedPool()};
+  const int columns_at_once = count < threads ? threads : 1;
   return ParallelFor(count, at_once, [&](int i) -> Status {
     const PartitionJob& job = jobs[static_cast<size_t>(i)];
-    TL_ASSIGN_OR_RAISE(auto files,
-                       RollingFiles::Make(&plan, job.run->values, job.seed, workers, job.files));
+    TL_ASSIGN_OR_RAISE(auto files, RollingFiles::Make(&plan, job.run->values, job.seed,
+                                                      columns_at_once, job.files));
     TL_RETURN_NOT_OK(
         files.Add(rows, arrangement.order, job.run->begin, job.run->end, arrangement.in_place));
     return files.Finish();

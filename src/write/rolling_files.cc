@@ -15,8 +15,6 @@ namespace {
 constexpr int64_t kLeastGroupRows = 8192;
 // Where memory is short.
 constexpr int64_t kLeastBoundedRows = 256;
-// Gathered at once: half a megabyte of a column of doubles, and a multiple of the usual page.
-constexpr int64_t kBatchRows = 60'000;
 // Share of their size in memory that columns take in a file, until a row group tells.
 constexpr double kAssumedRatio = 0.25;
 
@@ -59,7 +57,7 @@ Result<FilePlan> FilePlan::Make(const table::Env& env, const Target& target, boo
 }
 
 Result<RollingFiles> RollingFiles::Make(const FilePlan* plan, std::vector<iceberg::Value> partition,
-                                        uint64_t seed, Workers workers,
+                                        uint64_t seed, int threads,
                                         std::vector<StoredFile>* files) {
   RollingFiles rolling;
   rolling.plan_ = plan;
@@ -68,7 +66,7 @@ Result<RollingFiles> RollingFiles::Make(const FilePlan* plan, std::vector<iceber
   if (!rolling.folder_.empty()) rolling.folder_ += '/';
   rolling.partition_ = std::move(partition);
   rolling.random_ = SeededRandom(seed);
-  rolling.workers_ = workers;
+  rolling.threads_ = threads;
   rolling.files_ = files;
   rolling.ratio_ = kAssumedRatio;
   return rolling;
@@ -101,7 +99,7 @@ Result<FileFormat> RollingFiles::FormatOf(const Rows& rows, const std::vector<ui
       PlanColumns(target.schema, delta_ids, target.settings, rows, order, begin, end, group_rows);
   format.sorting = plan_->sorting;
   format.settings = target.settings;
-  format.executor = workers_.executor;
+  format.threads = threads_;
   // Pages of one length: the last one is then finished on the threads, not when the file is closed.
   const int64_t rows_of_group = std::min(group_rows, end - begin);
   const int64_t pages =
@@ -119,52 +117,23 @@ Status RollingFiles::Begin(FileFormat format) {
   return Status::OK();
 }
 
-// `strings`: the row group's columns that are dictionaries, from `offset` on.
-Status RollingFiles::WriteBatch(const Rows& rows, const RowSlice& slice,
-                                const arrow::ArrayVector& strings, int64_t offset) {
+Status RollingFiles::WriteGroup(const Rows& rows, const RowSlice& slice) {
   const int64_t count = slice.end - slice.begin;
   const std::vector<PartMap::Place> places = PlacesOf(rows, slice);
-  arrow::ArrayVector columns(rows.columns.size());
-  TL_RETURN_NOT_OK(
-      ParallelColumns(static_cast<int>(columns.size()), workers_.threads, [&](int i) -> Status {
-        auto& column = columns[i];
-        if (strings[i] != nullptr) {
-          column = strings[i]->Slice(offset, count);
-        } else {
-          TL_ASSIGN_OR_RAISE(column, Gather(rows, i, slice, places, false));
-          open_.writer->Count(i, *column);
-        }
-        return Status::OK();
-      }));
-  return open_.writer->WriteCounted(
-      *arrow::RecordBatch::Make(SchemaOf(open_.format), count, std::move(columns)));
-}
-
-// Numbers are gathered and encoded in portions that stay in the processor's cache.
-Status RollingFiles::WriteGroup(const Rows& rows, const RowSlice& slice) {
-  // All batches of a row group must share a dictionary, so these come first.
-  arrow::ArrayVector strings(rows.columns.size());
-  TL_RETURN_NOT_OK(
-      ParallelColumns(static_cast<int>(strings.size()), workers_.threads, [&](int i) -> Status {
-        if (!open_.format.columns[i].arrow_dictionary) return Status::OK();
-        TL_ASSIGN_OR_RAISE(strings[i], Gather(rows, i, slice, {}, true));
-        open_.writer->Count(i, *strings[i]);
-        return Status::OK();
-      }));
-  for (int64_t begin = slice.begin; begin < slice.end; begin += kBatchRows) {
-    const RowSlice batch{slice.order, begin, std::min(slice.end, begin + kBatchRows),
-                         slice.in_place};
-    TL_RETURN_NOT_OK(WriteBatch(rows, batch, strings, begin - slice.begin));
-  }
-  open_.writer->EndRowGroup();
-  // Writing this row group has sent the one before to the sink.
+  const auto source = [&](int column, int64_t begin, int64_t end) {
+    const RowSlice portion{slice.order, slice.begin + begin, slice.begin + end, slice.in_place};
+    const auto* first = places.empty() ? nullptr : places.data() + begin;
+    const auto at = static_cast<size_t>(column);
+    return Gather(rows, at, portion, first, open_.format.columns[at].arrow_dictionary);
+  };
+  TL_RETURN_NOT_OK(open_.writer->WriteRowGroup(count, source));
+  open_.rows += static_cast<double>(count);
   TL_ASSIGN_OR_RAISE(const int64_t flushed, open_.writer->FlushedBytes());
   open_.bytes = static_cast<double>(flushed);
-  open_.flushed_rows = open_.rows;
+  open_.flushed_rows = static_cast<double>(open_.writer->flushed_rows());
   if (open_.flushed_rows > 0) {
     ratio_ = open_.bytes / (open_.flushed_rows * rows.row_bytes + 1);
   }
-  open_.rows += static_cast<double>(slice.end - slice.begin);
   return Status::OK();
 }
 

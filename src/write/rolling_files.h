@@ -37,21 +37,15 @@ struct FilePlan {
   bool even_groups = false;         // row groups of one Add are equally long
 };
 
-// How much of one partition happens at once.
-struct Workers {
-  int threads = 1;
-  arrow::internal::Executor* executor = nullptr;  // where columns are encoded; null: in place
-};
-
 // The data files of one partition, written row group by row group; a new one begins near
 // `target-file-size-bytes`. Not thread-safe, but several may be used at once. Destroying it without
 // Finish leaves the unfinished file unborn.
 class RollingFiles {
  public:
   // Finished files are appended to `files`, also when a later one fails. `seed` decides their
-  // names: no two of an append may have the same.
+  // names: no two of an append may have the same. `threads`: columns at once.
   static Result<RollingFiles> Make(const FilePlan* plan, std::vector<iceberg::Value> partition,
-                                   uint64_t seed, Workers workers, std::vector<StoredFile>* files);
+                                   uint64_t seed, int threads, std::vector<StoredFile>* files);
 
   // Appends the rows order[begin, end), which follow those before in the order of the table.
   // `in_place`: order[i] is i for all of them.
@@ -76,14 +70,12 @@ class RollingFiles {
                               int64_t end, int64_t group_rows) const;
   Status Begin(FileFormat format);
   Status WriteGroup(const Rows& rows, const RowSlice& slice);
-  Status WriteBatch(const Rows& rows, const RowSlice& slice, const arrow::ArrayVector& strings,
-                    int64_t offset);
 
   const FilePlan* plan_ = nullptr;
   std::vector<iceberg::Value> partition_;
   std::string folder_;  // below data/, with a trailing slash
   std::shared_ptr<Random> random_;
-  Workers workers_;
+  int threads_ = 1;
   std::vector<StoredFile>* files_ = nullptr;
   Open open_;
   double ratio_ = 0;  // of size in files to size in memory, as seen so far

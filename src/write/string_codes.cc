@@ -9,6 +9,9 @@
 namespace timelake::write {
 namespace {
 
+// Before devices are found to say nothing of the strings: each misses once.
+constexpr int64_t kTrialMisses = 4096;
+
 template <typename Word>
 bool SameEnds(const char* a, const char* b, size_t length) {
   Word x, y, z, w;
@@ -85,25 +88,30 @@ int32_t StringCodes::Find(std::string_view text) {
   hashes_.push_back(hash);
   bytes_.insert(bytes_.end(), text.begin(), text.end());
   ends_.push_back(static_cast<int64_t>(bytes_.size()));
-  follower_.push_back(code);
   if (2 * hashes_.size() > slots_.size()) Grow();
   return code;
 }
 
-int32_t StringCodes::CodeOf(std::string_view text) {
-  if (!follower_.empty()) {
-    int32_t& expected = follower_[static_cast<size_t>(last_)];
-    if (Same(TextOf(expected), text)) return last_ = expected;
+int32_t StringCodes::CodeOf(std::string_view text, size_t context, int64_t* missed) {
+  if (context >= expected_.size()) expected_.resize(2 * context + 64, 0);
+  int32_t& expected = expected_[context];
+  if (hashes_.empty() || !Same(TextOf(expected), text)) {
+    ++*missed;
+    expected = Find(text);
   }
-  const int32_t code = Find(text);
-  follower_[static_cast<size_t>(last_)] = code;
-  return last_ = code;
+  return last_ = expected;
 }
 
-void StringCodes::Encode(const arrow::StringArray& strings, int32_t* out) {
+void StringCodes::Encode(const arrow::StringArray& strings, const int32_t* devices, int32_t* out) {
   const bool has_nulls = strings.null_count() > 0;
+  int64_t missed = 0;
   for (int64_t i = 0; i < strings.length(); ++i) {
-    out[i] = has_nulls && strings.IsNull(i) ? 0 : CodeOf(strings.GetView(i));
+    if (has_nulls && strings.IsNull(i)) {
+      out[i] = 0;
+      continue;
+    }
+    out[i] = CodeOf(strings.GetView(i), static_cast<size_t>(devices ? devices[i] : last_), &missed);
+    if (4 * missed > i + kTrialMisses) devices = nullptr;
   }
 }
 

@@ -141,12 +141,34 @@ TEST(StringCodes, NumbersInTheOrderOfFirstAppearance) {
   for (int i = 0; i < 3000; ++i) texts.push_back(fmt::format("{:x}", i * 7919));
   std::vector<std::string> expected;
   std::map<std::string, int32_t> numbers;
-  for (int i = 0; i < 40'000; ++i) {
-    // Mostly in turn, sometimes not.
-    const auto& text = texts[generator.Chance(80) ? i % 12 : generator.Below(texts.size())];
-    const auto [number, added] = numbers.emplace(text, static_cast<int32_t>(numbers.size()));
-    if (added) expected.push_back(text);
-    ASSERT_EQ(codes.CodeOf(text), number->second);
+  for (const size_t length : {1u, 0u, 40'000u, 3u, 9'000u}) {
+    arrow::StringBuilder builder;
+    std::vector<int32_t> wanted;
+    for (size_t i = 0; i < length; ++i) {
+      if (generator.Chance(3)) {
+        ASSERT_TRUE(builder.AppendNull().ok());
+        wanted.push_back(0);
+        continue;
+      }
+      // Mostly in turn, sometimes not; values that several devices share.
+      const size_t turn = i % 50 < 40 ? i % 5 : i % 12;
+      const auto& text = texts[generator.Chance(95) ? turn : generator.Below(texts.size())];
+      ASSERT_TRUE(builder.Append(text).ok());
+      const auto [number, added] = numbers.emplace(text, static_cast<int32_t>(numbers.size()));
+      if (added) expected.push_back(text);
+      wanted.push_back(number->second);
+    }
+    const auto strings = Unwrapped(builder.Finish());
+    std::vector<int32_t> found(length, -1);
+    codes.Encode(static_cast<const arrow::StringArray&>(*strings), nullptr, found.data());
+    ASSERT_EQ(found, wanted);
+    // Devices that say much, and devices that say nothing.
+    for (const int32_t modulus : {50, 7, 5000}) {
+      std::vector<int32_t> devices(length);
+      for (size_t i = 0; i < length; ++i) devices[i] = static_cast<int32_t>(i) % modulus;
+      codes.Encode(static_cast<const arrow::StringArray&>(*strings), devices.data(), found.data());
+      ASSERT_EQ(found, wanted);
+    }
   }
   const auto finished = Unwrapped(codes.Finish());
   EXPECT_TRUE(finished->ValidateFull().ok());
