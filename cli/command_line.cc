@@ -57,6 +57,7 @@ void AddCommands(CLI::App* app, Context* context) {
   AddFiles(app, context);
   AddAlter(app, context);
   AddSettings(app, context);
+  AddDelete(app, context);
   AddRollback(app, context);
   AddMaintain(app, context);
   AddRelocate(app, context);

@@ -21,6 +21,7 @@ void AddSnapshots(CLI::App* app, Context* context);
 void AddFiles(CLI::App* app, Context* context);
 void AddAlter(CLI::App* app, Context* context);
 void AddSettings(CLI::App* app, Context* context);
+void AddDelete(CLI::App* app, Context* context);
 void AddRollback(CLI::App* app, Context* context);
 void AddMaintain(CLI::App* app, Context* context);
 void AddRelocate(CLI::App* app, Context* context);

@@ -1,10 +1,12 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <arrow/result.h>
@@ -64,6 +66,22 @@ struct FileInfo {
   std::optional<int64_t> max_time_us;
 };
 
+struct DeleteOptions {
+  // Only counts the rows.
+  bool dry_run = false;
+  // Stops the delete between steps; nothing is committed afterwards. Polled from several threads.
+  std::function<bool()> cancelled;
+};
+
+struct DeleteResult {
+  int64_t rows = 0;             // that a query saw and that are gone (or would be)
+  int64_t files_dropped = 0;    // without a row left
+  int64_t files_rewritten = 0;  // those with rows left
+  int64_t files_written = 0;    // for them
+  int64_t version = 0;          // metadata version without the rows; unchanged when there were none
+  int64_t snapshot_id = 0;      // 0 when there were none
+};
+
 namespace detail {
 class TableImpl;
 }
@@ -117,6 +135,15 @@ class Table {
   // what a property names; a name that is taken, also in other case; a type that does not grow (int
   // to long, float to double, digits of a decimal). Nothing to change: no commit.
   arrow::Status ChangeSchema(const std::vector<SchemaChange>& changes);
+
+  // Deletes the rows for which `where`, a condition in SQL as behind WHERE, is true, in one commit;
+  // "true" deletes all. Files without a row left are dropped, others written anew. Of a table with
+  // dedup the rows that a query sees count, and earlier ones of the same series and time go with
+  // them. Rows that are appended meanwhile stay; where files are merged meanwhile, rows are looked
+  // for again. Earlier snapshots keep the rows until they expire. kInvalidArgument: the condition
+  // (DuckDB's message). kUnsupported: a file that cannot be rewritten. kConflict: nothing was
+  // deleted. kCommitUnknown: it may have been; nothing else was; delete again.
+  arrow::Result<DeleteResult> Delete(std::string_view where, const DeleteOptions& options = {});
 
   // Makes an earlier snapshot current again; later snapshots stay until they expire. kNotFound if
   // the table does not hold it.

@@ -341,6 +341,28 @@ nb::dict Verify(const TableObject& self, bool deep, const std::shared_ptr<Cancel
   return ToDict(RunCall<VerifyReport>(call, std::move(work)));
 }
 
+nb::dict Delete(const TableObject& self, const std::string& where, bool dry_run,
+                const std::shared_ptr<CancelToken>& token) {
+  CallOptions call;
+  call.token = token;
+  call.may_abandon = false;
+  auto work = [table = self.core(), where, dry_run](const std::shared_ptr<Call>& call) {
+    DeleteOptions options;
+    options.dry_run = dry_run;
+    options.cancelled = [call] { return call->cancelled(); };
+    return table->Delete(where, options);
+  };
+  const DeleteResult result = RunCall<DeleteResult>(call, std::move(work));
+  nb::dict d;
+  d["rows"] = result.rows;
+  d["files_dropped"] = result.files_dropped;
+  d["files_rewritten"] = result.files_rewritten;
+  d["files_written"] = result.files_written;
+  d["version"] = result.version;
+  d["snapshot_id"] = result.snapshot_id;
+  return d;
+}
+
 void Rollback(const TableObject& self, int64_t snapshot_id) {
   CallOptions call;
   call.may_abandon = false;
@@ -450,6 +472,7 @@ void BindTable(nb::module_& m) {
       .def("refresh", &Refresh)
       .def("set_properties", &SetProperties, nb::arg("properties"))
       .def("change_schema", &ChangeSchema, nb::arg("changes"))
+      .def("delete", &Delete, nb::arg("where"), nb::arg("dry_run"), nb::arg("token") = nb::none())
       .def("rollback", &Rollback, nb::arg("snapshot_id"))
       .def("duckdb_sql", [](const TableObject& self) { return self.core()->DuckDbSql(); });
   m.def("infer_schema", [](const std::string& path, const nb::dict& given) {

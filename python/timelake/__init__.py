@@ -22,7 +22,7 @@ Where to go on:
 - :class:`Lake`: ``create_table``, ``table``, ``tables``, ``drop_table``, ``import_files``, ``sql``,
   ``latest``, ``session``
 - :class:`Table`: ``append``, ``import_files``, ``scan``, ``latest``, ``info``, ``snapshots``,
-  ``files``, ``set_properties``, ``rollback``, ``maintain``
+  ``files``, ``set_properties``, ``rollback``, ``delete``, ``maintain``
 - :class:`Result`: what a query returns: ``to_pandas``, ``to_polars``, ``fetch_all``,
   ``fetch_batches``, ``plot``
 - :class:`AsyncLake`: the same for asyncio
@@ -62,6 +62,7 @@ from ._types import (
     ArrowArrayExportable,
     ArrowSchemaExportable,
     ArrowStreamExportable,
+    DeleteReport,
     FileInfo,
     ImportReport,
     MaintainReport,
@@ -94,6 +95,7 @@ __all__ = [
     "CommitUnknownError",
     "ConflictError",
     "CorruptError",
+    "DeleteReport",
     "FileInfo",
     "ImportReport",
     "InternalError",

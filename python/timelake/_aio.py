@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from ._types import (
         AppendReport,
         DataInput,
+        DeleteReport,
         FileInfo,
         ImportReport,
         MaintainReport,
@@ -283,6 +284,12 @@ class AsyncTable:
         """As :meth:`Table.alter`."""
         await self._runner.run(
             self._table.alter, drop=drop, rename=rename, widen=widen, add=add, after=after
+        )
+
+    async def delete(self, where: str, *, dry_run: bool = False) -> DeleteReport:
+        """As :meth:`Table.delete`."""
+        return await self._runner.stoppable(
+            lambda token: self._table._core.delete(where, bool(dry_run), token)
         )
 
     async def rollback(self, snapshot_id: int) -> None:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ._types import (
         AppendReport,
         DataInput,
+        DeleteReport,
         FileInfo,
         ImportReport,
         MaintainReport,
@@ -475,6 +476,32 @@ class Table:
         if after is not None and not add:
             raise InvalidArgumentError("alter: after is the place of columns that add names")
         self._core.change_schema(changes)
+
+    def delete(self, where: str, *, dry_run: bool = False) -> DeleteReport:
+        """Deletes the rows for which a condition is true, in one commit.
+
+        Files without a row left are dropped, others are written anew. Of a table with ``dedup``
+        the rows that a query sees count; earlier ones of the same series and time go with them.
+        Earlier snapshots keep the rows until they expire.
+
+        Args:
+            where: A condition in SQL, as behind ``WHERE``; ``"true"`` for all rows.
+            dry_run: Only count the rows.
+
+        Returns:
+            A :class:`DeleteReport` (a dict).
+
+        Raises:
+            InvalidArgumentError: The condition is none that the table understands.
+            ConflictError: Other writers won until the time was over; nothing was deleted.
+
+        Example:
+            >>> table.delete("device = 'b' AND v < 0", dry_run=True)["rows"]
+            0
+        """
+        if not isinstance(where, str):
+            raise InvalidArgumentError(f"delete: where is a condition in SQL, not {where!r}")
+        return self._core.delete(where, bool(dry_run))
 
     def rollback(self, snapshot_id: int) -> None:
         """Makes an earlier snapshot current again; later ones stay until they expire.

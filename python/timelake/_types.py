@@ -19,6 +19,7 @@ __all__ = [
     "ArrowArrayExportable",
     "ArrowSchemaExportable",
     "ArrowStreamExportable",
+    "DeleteReport",
     "FileInfo",
     "HasSchema",
     "ImportReport",
@@ -143,6 +144,17 @@ class VerifyFinding(TypedDict):
 
     file: str  #: URI
     what: str
+
+
+class DeleteReport(TypedDict):
+    """What a delete did."""
+
+    rows: int  #: that a query saw and that are gone (or would be)
+    files_dropped: int  #: without a row left
+    files_rewritten: int  #: those with rows left
+    files_written: int  #: for them
+    version: int  #: without the rows; unchanged when there were none
+    snapshot_id: int  #: 0 when there were none
 
 
 class VerifyReport(TypedDict):

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "api/append.h"
+#include "api/delete_rows.h"
 #include "base/text.h"
 #include "iceberg/arrow_schema.h"
 #include "store/local_store.h"
@@ -79,6 +80,7 @@ arrow::Result<Lake> Lake::Open(std::string_view location, const LakeOptions& opt
                                             parsed.root, std::move(settings));
   impl->location = impl->catalog->location_uri();
   impl->append = api::Append;
+  impl->erase = api::DeleteRows;
   return Lake(std::move(impl));
 }
 

@@ -26,8 +26,8 @@ Paths PlacesOf(const LiveFiles& live) {
   return places;
 }
 
-// Whether delete files that were committed since leave the outputs right: none may name an input,
-// and what deletes by value must apply to the outputs as well.
+}  // namespace
+
 bool MissesNoDelete(const scan::ScanFile& input, const scan::ScanFile& now,
                     const scan::ScanFile& output) {
   for (const auto& one : now.position_deletes) {
@@ -39,6 +39,8 @@ bool MissesNoDelete(const scan::ScanFile& input, const scan::ScanFile& now,
   }
   return true;
 }
+
+namespace {
 
 bool IsValid(const PendingGroup& group, const LiveFiles& live, const Paths& places, bool dedup) {
   scan::ScanFile output;
@@ -87,6 +89,34 @@ std::set<std::string> SpentDeletes(const std::vector<PendingGroup>& groups,
   });
 }
 
+Status CheckNotThere(const table::Handle& handle, const std::vector<PendingGroup>& groups,
+                     const LiveFiles& live) {
+  const Paths places = PlacesOf(live);
+  for (const PendingGroup& group : groups) {
+    for (const auto& stored : group.merged.files) {
+      if (!places.contains(stored.file.file_path)) continue;
+      return CommitUnknown(
+          "table {}: {} is in the table already, by an attempt that seemed to fail", handle.name(),
+          stored.file.file_path);
+    }
+  }
+  return Status::OK();
+}
+
+void DeleteOutputs(const table::Handle& handle, const std::vector<PendingGroup>& groups) {
+  std::vector<std::string> keys;
+  for (const PendingGroup& group : groups) {
+    for (const auto& stored : group.merged.files) keys.push_back(stored.key);
+  }
+  if (keys.empty()) return;
+  const table::Env& env = handle.env();
+  Status left = table::Retried(env, [&] { return env.store->DeleteAll(keys); });
+  if (!left.ok()) {
+    env.Log(LogLevel::kInfo,
+            handle.name() + ": data files left for orphan clean-up: " + MessageOf(left));
+  }
+}
+
 table::IndexFn CompactionCommit::CarryIndex(const std::vector<size_t>& valid) const {
   if (!target_.contract.is_time_series()) return {};
   std::vector<std::shared_ptr<arrow::RecordBatch>> moved;
@@ -102,27 +132,12 @@ table::IndexFn CompactionCommit::CarryIndex(const std::vector<size_t>& valid) co
   };
 }
 
-// The commit loop finds an attempt of its own by its snapshot. Should that have expired already,
-// the files still tell.
-Status CompactionCommit::CheckNotThere(const LiveFiles& live) const {
-  const Paths places = PlacesOf(live);
-  for (const PendingGroup& group : pending_) {
-    for (const auto& stored : group.merged.files) {
-      if (!places.contains(stored.file.file_path)) continue;
-      return CommitUnknown(
-          "table {}: {} is in the table already, by an attempt that seemed to fail", handle_.name(),
-          stored.file.file_path);
-    }
-  }
-  return Status::OK();
-}
-
 Result<std::optional<table::Rewrite>> CompactionCommit::Plan(const table::Version& base,
                                                              int64_t snapshot_id) {
   TL_ASSIGN_OR_RAISE(const auto live,
                      LiveFiles::Read(handle_.env(), base.metadata, target_, window_));
   const std::vector<size_t> valid = StillValid(pending_, *live, target_.contract.dedup);
-  TL_RETURN_NOT_OK(CheckNotThere(*live));
+  TL_RETURN_NOT_OK(CheckNotThere(handle_, pending_, *live));
   table::Rewrite rewrite;
   rewrite.operation = "replace";
   rewrite.removed = SpentDeletes(pending_, valid, *live);
@@ -151,7 +166,7 @@ Result<CompactionCommit::Outcome> CompactionCommit::Run() {
   if (!committed.ok()) {
     const bool unknown = KindOf(committed.status()) == ErrorKind::kCommitUnknown;
     const std::vector<PendingGroup> groups = std::exchange(pending_, {});
-    if (!unknown) DeleteOutputs(groups);
+    if (!unknown) DeleteOutputs(handle_, groups);
     return committed.status();
   }
   Outcome outcome;
@@ -174,22 +189,8 @@ Result<CompactionCommit::Outcome> CompactionCommit::Run() {
   }
   pending_.clear();
   outcome.abandoned = static_cast<int64_t>(abandoned.size());
-  DeleteOutputs(abandoned);
+  DeleteOutputs(handle_, abandoned);
   return outcome;
-}
-
-void CompactionCommit::DeleteOutputs(const std::vector<PendingGroup>& groups) const {
-  std::vector<std::string> keys;
-  for (const PendingGroup& group : groups) {
-    for (const auto& stored : group.merged.files) keys.push_back(stored.key);
-  }
-  if (keys.empty()) return;
-  const table::Env& env = handle_.env();
-  Status left = table::Retried(env, [&] { return env.store->DeleteAll(keys); });
-  if (!left.ok()) {
-    env.Log(LogLevel::kInfo,
-            handle_.name() + ": data files left for orphan clean-up: " + MessageOf(left));
-  }
 }
 
 }  // namespace timelake::maintain

@@ -31,6 +31,19 @@ std::vector<size_t> StillValid(const std::vector<PendingGroup>& groups, const Li
 std::set<std::string> SpentDeletes(const std::vector<PendingGroup>& groups,
                                    const std::vector<size_t>& valid, const LiveFiles& live);
 
+// kCommitUnknown if an output of these groups is in the table. The commit loop finds an attempt of
+// its own by its snapshot; should that have expired already, the files still tell.
+Status CheckNotThere(const table::Handle& handle, const std::vector<PendingGroup>& groups,
+                     const LiveFiles& live);
+
+// Deletes outputs that no version will ever name; what is left is logged.
+void DeleteOutputs(const table::Handle& handle, const std::vector<PendingGroup>& groups);
+
+// Whether no delete file but those that were known for `input` counts for it as it is `now`, except
+// for those by value that apply to `output` as well.
+bool MissesNoDelete(const scan::ScanFile& input, const scan::ScanFile& now,
+                    const scan::ScanFile& output);
+
 // Commits groups. Those of which no version will ever be told are deleted by its destructor.
 class CompactionCommit {
  public:
@@ -38,7 +51,7 @@ class CompactionCommit {
   CompactionCommit(table::Handle& handle, const write::Target& target,
                    const table::CommitOptions& options, std::optional<TimeWindow> window)
       : handle_(handle), target_(target), options_(options), window_(window) {}
-  ~CompactionCommit() { DeleteOutputs(pending_); }
+  ~CompactionCommit() { DeleteOutputs(handle_, pending_); }
   CompactionCommit(const CompactionCommit&) = delete;
   CompactionCommit& operator=(const CompactionCommit&) = delete;
 
@@ -62,9 +75,7 @@ class CompactionCommit {
     int64_t delete_files = 0;
   };
   Result<std::optional<table::Rewrite>> Plan(const table::Version& base, int64_t snapshot_id);
-  Status CheckNotThere(const LiveFiles& live) const;
   table::IndexFn CarryIndex(const std::vector<size_t>& valid) const;
-  void DeleteOutputs(const std::vector<PendingGroup>& groups) const;
 
   table::Handle& handle_;
   const write::Target& target_;

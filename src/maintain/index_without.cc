@@ -13,6 +13,7 @@
 #include "index/last_value_index.h"
 #include "index/look_up_again.h"
 #include "index/next_index.h"
+#include "index/take_rows.h"
 #include "maintain/newest_of.h"
 
 namespace timelake::maintain {
@@ -40,13 +41,36 @@ std::vector<int64_t> Affected(const arrow::RecordBatch& index, int time_column,
   return rows;
 }
 
+// Those places in the index whose row is not among the kept ones. With dedup the rows of one series
+// and time go together, so that one of them that is kept is the row that the index has.
+Result<std::vector<int64_t>> NotKept(const Batch& index, std::vector<int64_t> places,
+                                     const std::vector<KeptRows>& kept,
+                                     const iceberg::Schema& schema,
+                                     const table::Contract& contract) {
+  for (const KeptRows& one : kept) {
+    if (places.empty()) break;
+    TL_ASSIGN_OR_RAISE(const auto rows, index::TakeRows(index, places));
+    TL_ASSIGN_OR_RAISE(const auto order,
+                       index::RowOrder::Make(*rows, *one.newest, schema, contract));
+    std::set<int64_t> found;
+    for (const auto& place : index::Locate(order, rows->num_rows(), one.newest->num_rows())) {
+      if (place.matches && order.SameTime(place.older, place.newer)) {
+        found.insert(places[static_cast<size_t>(place.older)]);
+      }
+    }
+    std::erase_if(places, [&](int64_t place) { return found.contains(place); });
+  }
+  return places;
+}
+
 }  // namespace
 
 Result<std::optional<table::IndexObject>> IndexWithout(const table::Handle& handle,
                                                        const table::Version& base,
                                                        int64_t snapshot_id, const LiveFiles& live,
                                                        const std::vector<size_t>& dropped,
-                                                       const table::Contract& contract) {
+                                                       const table::Contract& contract,
+                                                       const std::vector<KeptRows>& kept) {
   const table::Env& env = handle.env();
   const iceberg::TableMetadata& metadata = *base.metadata;
   const iceberg::Snapshot* head = iceberg::CurrentSnapshot(metadata);
@@ -56,7 +80,10 @@ Result<std::optional<table::IndexObject>> IndexWithout(const table::Handle& hand
   const iceberg::Schema& schema = *iceberg::CurrentSchema(metadata);
   const Batch& rows = *known;
   const int time_column = index::ColumnOf(schema, *contract.time_id);
-  const std::vector<int64_t> affected = Affected(*rows, time_column, live, dropped);
+  std::vector<int64_t> affected = Affected(*rows, time_column, live, dropped);
+  if (contract.dedup) {
+    TL_ASSIGN_OR_RAISE(affected, NotKept(rows, std::move(affected), kept, schema, contract));
+  }
   if (affected.empty()) return index::CarryOver(handle, base, snapshot_id, {}, true);
 
   // No row of these series is younger than its indexed one.
@@ -78,7 +105,13 @@ Result<std::optional<table::IndexObject>> IndexWithout(const table::Handle& hand
                         handle.name(), bytes));
     return std::nullopt;
   }
-  TL_ASSIGN_OR_RAISE(const Batch found, NewestOf(env, live, std::move(candidates), contract));
+  KnownNewest known_rows;
+  for (const KeptRows& one : kept) {
+    candidates.push_back(&one.file);
+    known_rows[&one.file] = one.newest;
+  }
+  TL_ASSIGN_OR_RAISE(const Batch found,
+                     NewestOf(env, live, std::move(candidates), contract, known_rows));
   TL_ASSIGN_OR_RAISE(const Batch left, index::LookUpAgain(rows, affected, found, schema, contract));
   TL_ASSIGN_OR_RAISE(auto object,
                      index::WholeIndex(env, handle.folder(), snapshot_id, left, schema));

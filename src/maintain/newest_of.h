@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -10,10 +11,12 @@
 
 namespace timelake::maintain {
 
-// The newest row of each series in some of the live files, as the last-value index holds it. Reads
-// them all.
+// The newest row of each series in some files, as the last-value index holds it. Reads them all,
+// except for those of which the newest rows are known already.
+using KnownNewest = std::map<const scan::ScanFile*, std::shared_ptr<arrow::RecordBatch>>;
 Result<std::shared_ptr<arrow::RecordBatch>> NewestOf(const table::Env& env, const LiveFiles& live,
                                                      std::vector<const scan::ScanFile*> files,
-                                                     const table::Contract& contract);
+                                                     const table::Contract& contract,
+                                                     const KnownNewest& known = {});
 
 }  // namespace timelake::maintain

@@ -53,6 +53,9 @@ Result<std::shared_ptr<FileWork>> OpenFile(const table::Env& env,
 Result<std::vector<Morsel>> Split(const std::shared_ptr<const FileWork>& file,
                                   const ScanRequest& request, Counters* counters);
 
+// Of the column of row ids.
+std::shared_ptr<arrow::Field> RowIdField();
+
 // Reads a morsel's rows that are not deleted and pass the request's filters. `positions`, if given,
 // get the place in the file of each row of the batch read last.
 Result<std::shared_ptr<arrow::RecordBatchReader>> ReadMorsel(

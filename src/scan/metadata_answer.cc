@@ -72,11 +72,7 @@ class Answerer {
 
   bool IsCandidate(const ScanFile& file) const {
     if (!file.position_deletes.empty() || !file.equality_deletes.empty()) return false;
-    for (const ColumnTest& test : question_.tests) {
-      const Field* field = iceberg::FindFieldById(schema_, test.field_id);
-      if (!field || !field->type.is_primitive()) return false;
-      if (!AllRowsPass(test, field->type, FactsOf(*file.data, *field))) return false;
-    }
+    if (!AllRowsOfFilePass(*file.data, schema_, question_.tests)) return false;
     for (const int id : question_.counted) {
       const auto nulls = file.data->null_value_counts.find(id);
       if (nulls == file.data->null_value_counts.end() || nulls->second < 0 ||

@@ -110,4 +110,13 @@ bool CanSkipRowGroup(const table::DataFileReader& reader, int row_group, const D
   return false;
 }
 
+bool AllRowsOfFilePass(const iceberg::DataFile& file, const iceberg::Schema& schema,
+                       const std::vector<ColumnTest>& tests) {
+  return std::all_of(tests.begin(), tests.end(), [&](const ColumnTest& test) {
+    const iceberg::Field* field = iceberg::FindFieldById(schema, test.field_id);
+    return field != nullptr && field->type.is_primitive() &&
+           AllRowsPass(test, field->type, FactsOf(file, *field));
+  });
+}
+
 }  // namespace timelake::scan

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <vector>
+
 #include "iceberg/manifest.h"
 #include "scan/facts.h"
 #include "scan/scan.h"
@@ -13,6 +15,10 @@ ColumnFacts FactsOf(const iceberg::DataFile& file, const iceberg::Field& field);
 
 // Whether the manifest counted the column's NaN and found none.
 bool KnownWithoutNan(const iceberg::DataFile& file, int field_id);
+
+// True when every row of the file is certain to pass all tests.
+bool AllRowsOfFilePass(const iceberg::DataFile& file, const iceberg::Schema& schema,
+                       const std::vector<ColumnTest>& tests);
 
 // Facts about the partition values of one partition field, over one file or a whole manifest.
 // `facts` speak of the transform's results. True when no row can pass a test of the source

@@ -2,6 +2,7 @@
 #include <utility>
 
 #include <arrow/array.h>
+#include <arrow/builder.h>
 #include <arrow/record_batch.h>
 
 #include "scan/column_stream.h"
@@ -88,10 +89,22 @@ class MorselReader : public arrow::RecordBatchReader {
       fields.push_back(arrow::field(field.name, array->type(), !field.required));
       arrays.push_back(std::move(array));
     }
+    if (positions_ || request_.row_ids) spelt_ = SpellOut(left_);
+    if (request_.row_ids) {
+      TL_ASSIGN_OR_RAISE(arrays.emplace_back(), RowIds());
+      fields.push_back(RowIdField());
+    }
     batch_ = arrow::RecordBatch::Make(arrow::schema(std::move(fields)), table::CountRows(left_),
                                       std::move(arrays));
-    if (positions_) spelt_ = SpellOut(left_);
     return Status::OK();
+  }
+
+  Result<ArrayPtr> RowIds() const {
+    const int64_t offset = file_.reader->row_group_offset(morsel_.row_group);
+    arrow::Int64Builder ids;
+    TL_RETURN_NOT_OK(ids.Reserve(static_cast<int64_t>(spelt_.size())));
+    for (const uint32_t row : spelt_) ids.UnsafeAppend(RowId{file_.index, offset + row}.number());
+    return ids.Finish();
   }
 
   void NotePositions(int64_t rows) {
@@ -184,12 +197,16 @@ class MorselReader : public arrow::RecordBatchReader {
   // group.
   std::vector<Decoded> decoded_;
   RowRanges left_;
-  std::vector<uint32_t> spelt_;  // left_, where positions are asked for
+  std::vector<uint32_t> spelt_;  // left_, where positions or ids are asked for
   std::shared_ptr<arrow::RecordBatch> batch_;
   int64_t next_ = 0;
 };
 
 }  // namespace
+
+std::shared_ptr<arrow::Field> RowIdField() {
+  return arrow::field("row id", arrow::int64(), /*nullable=*/false);
+}
 
 Result<std::shared_ptr<arrow::RecordBatchReader>> ReadMorsel(const table::Env& env, Morsel morsel,
                                                              const ScanRequest& request,

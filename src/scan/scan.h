@@ -91,6 +91,22 @@ struct FileOrder {
   bool descending = false;
 };
 
+// A row of a scan as a number: the place of its file in the plan of the scanner, and its position
+// in the file.
+struct RowId {
+  static constexpr int kPositionBits = 40;
+  static constexpr int64_t kMostFiles = int64_t{1} << (63 - kPositionBits);
+
+  size_t file = 0;
+  int64_t position = 0;
+
+  static RowId From(int64_t number) {
+    return {static_cast<size_t>(number >> kPositionBits),
+            number & ((int64_t{1} << kPositionBits) - 1)};
+  }
+  int64_t number() const { return (static_cast<int64_t>(file) << kPositionBits) | position; }
+};
+
 // Columns to read, in output order: top-level field ids of the schema.
 struct ScanRequest {
   iceberg::Schema schema;  // the snapshot's or the current one
@@ -104,6 +120,8 @@ struct ScanRequest {
   // Strings come as dictionary<int32, string> from those row groups that store them so, from
   // others plain: a reader's schema may differ from the scanner's in this.
   bool keep_dictionaries = false;
+  // Batches have one more column at the end: which row it is, see RowId.
+  bool row_ids = false;
   int threads = 1;  // that will call Next: decides how finely work is cut
 };
 

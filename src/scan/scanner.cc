@@ -44,6 +44,9 @@ class ScannerImpl : public Scanner {
     iceberg::Schema out;
     out.fields = std::move(fields);
     schema_ = iceberg::ToArrow(out);
+    if (request_.row_ids) {
+      schema_ = *schema_->AddField(schema_->num_fields(), RowIdField());
+    }
   }
 
   std::shared_ptr<arrow::Schema> schema() const override { return schema_; }
@@ -162,6 +165,10 @@ Result<std::shared_ptr<Scanner>> Scanner::Make(const table::Env& env,
     if (!iceberg::FindFieldById(request.schema, filter.field_id)) {
       return InvalidArgument("the schema has no column with field id {}", filter.field_id);
     }
+  }
+  if (request.row_ids && static_cast<int64_t>(plan.files.size()) > RowId::kMostFiles) {
+    return Unsupported("{} data files at once: {} are possible", plan.files.size(),
+                       RowId::kMostFiles);
   }
   if (!plan.counters) plan.counters = std::make_shared<Counters>();
   if (request.order) Sort(request.schema, *request.order, &plan.files);

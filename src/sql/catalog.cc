@@ -15,6 +15,7 @@
 #include <duckdb/storage/storage_extension.hpp>
 
 #include "base/text.h"
+#include "sql/delete_operator.h"
 #include "sql/error.h"
 #include "sql/lake_context.h"
 #include "sql/plain_casts.h"
@@ -128,9 +129,11 @@ class LakeCatalog : public duckdb::Catalog {
                                           duckdb::PhysicalOperator&) override {
     ThrowReadOnly("MERGE INTO, or INSERT with ON CONFLICT,");
   }
-  duckdb::PhysicalOperator& PlanDelete(duckdb::ClientContext&, duckdb::PhysicalPlanGenerator&,
-                                       duckdb::LogicalDelete&, duckdb::PhysicalOperator&) override {
-    ThrowReadOnly("DELETE");
+  duckdb::PhysicalOperator& PlanDelete(duckdb::ClientContext& context,
+                                       duckdb::PhysicalPlanGenerator& planner,
+                                       duckdb::LogicalDelete& logical,
+                                       duckdb::PhysicalOperator& source) override {
+    return sql::PlanDelete(context, planner, logical, source, *lake_);
   }
   duckdb::PhysicalOperator& PlanUpdate(duckdb::ClientContext&, duckdb::PhysicalPlanGenerator&,
                                        duckdb::LogicalUpdate&, duckdb::PhysicalOperator&) override {

@@ -54,6 +54,9 @@ Status ExplainNoKey(const Status& status) {
       MessageOf(status));
 }
 
+// Times that a DELETE is run whose files are replaced by other writers meanwhile.
+constexpr int kMostRounds = 10;
+
 Status ReadToEnd(arrow::RecordBatchReader& reader) {
   std::shared_ptr<arrow::RecordBatch> batch;
   do {
@@ -69,7 +72,7 @@ class Engine::Impl : public std::enable_shared_from_this<Impl> {
   explicit Impl(EngineOptions options) : options_(std::move(options.session)) {
     if (options.lake) {
       lake_ = std::make_shared<LakeContext>(std::move(options.lake), options_.name_space,
-                                            std::move(options.append));
+                                            std::move(options.append), std::move(options.erase));
     }
   }
 
@@ -124,16 +127,34 @@ class Engine::Impl : public std::enable_shared_from_this<Impl> {
     std::shared_ptr<arrow::RecordBatchReader> reader;
     for (auto& statement : statements) {
       if (reader) TL_RETURN_NOT_OK(ReadToEnd(*reader));  // one before the last: just an effect
-      auto output = std::make_shared<ResultOutput>();
-      output->dictionaries = options_.dictionaries;
-      TL_ASSIGN_OR_RAISE(auto planned, Plan(std::move(statement), &values, output, fatal));
-      open_result_ = true;
-      TL_ASSIGN_OR_RAISE(reader, MakeResultReader(database_, std::move(planned), std::move(output),
-                                                  [self = shared_from_this()](bool broken) {
-                                                    self->Finished(broken);
-                                                  }));
+      const bool deletes = statement->type == duckdb::StatementType::DELETE_STATEMENT;
+      TL_ASSIGN_OR_RAISE(reader, deletes ? Delete(*statement, &values, fatal)
+                                         : Execute(std::move(statement), &values, fatal));
     }
     return reader;
+  }
+
+  Result<std::shared_ptr<arrow::RecordBatchReader>> Execute(
+      duckdb::unique_ptr<duckdb::SQLStatement> statement,
+      duckdb::case_insensitive_map_t<duckdb::BoundParameterData>* values, bool* fatal) {
+    auto output = std::make_shared<ResultOutput>();
+    output->dictionaries = options_.dictionaries;
+    TL_ASSIGN_OR_RAISE(auto planned, Plan(std::move(statement), values, output, fatal));
+    open_result_ = true;
+    return MakeResultReader(database_, std::move(planned), std::move(output),
+                            [self = shared_from_this()](bool broken) { self->Finished(broken); });
+  }
+
+  // Its rows are looked for again where the files that have them are replaced meanwhile.
+  Result<std::shared_ptr<arrow::RecordBatchReader>> Delete(
+      const duckdb::SQLStatement& statement,
+      duckdb::case_insensitive_map_t<duckdb::BoundParameterData>* values, bool* fatal) {
+    for (int round = 1;; ++round) {
+      if (lake_) lake_->TakeStale();
+      auto reader = Execute(statement.Copy(), values, fatal);
+      const bool stale = lake_ && lake_->TakeStale();
+      if (reader.ok() || !stale || stop_ || round == kMostRounds) return reader;
+    }
   }
 
   Result<duckdb::unique_ptr<duckdb::PendingQueryResult>> Plan(

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "table/append_fn.h"
+#include "table/row_delete.h"
 #include "timelake/session.h"
 
 namespace timelake::table {
@@ -21,6 +22,7 @@ struct EngineOptions {
   SessionOptions session;
   std::shared_ptr<table::Catalog> lake;  // null: a plain DuckDB, e.g. for its file readers
   table::AppendFn append;                // how INSERT writes; empty: it is refused
+  table::DeleteFn erase;                 // how DELETE does; empty: likewise
 };
 
 // One DuckDB instance with one connection: the only door to DuckDB for the layers above.

@@ -13,6 +13,7 @@
 
 #include "table/append_fn.h"
 #include "table/catalog.h"
+#include "table/row_delete.h"
 
 namespace timelake::sql {
 
@@ -20,16 +21,23 @@ namespace timelake::sql {
 class LakeContext {
  public:
   LakeContext(std::shared_ptr<table::Catalog> catalog, std::string default_namespace,
-              table::AppendFn append = {})
+              table::AppendFn append = {}, table::DeleteFn erase = {})
       : catalog_(std::move(catalog)),
         default_namespace_(std::move(default_namespace)),
-        append_(std::move(append)) {
+        append_(std::move(append)),
+        erase_(std::move(erase)) {
     namespaces_.insert(default_namespace_);
   }
 
   table::Catalog& catalog() const { return *catalog_; }
   const std::string& default_namespace() const { return default_namespace_; }
   const table::AppendFn& append() const { return append_; }  // empty: the session only reads
+  const table::DeleteFn& erase() const { return erase_; }    // likewise
+
+  // A DELETE found that the files it had read are others by now: run again, it may succeed. One
+  // statement runs at a time.
+  void NoteStale() { stale_ = true; }
+  bool TakeStale() { return stale_.exchange(false); }
 
   // Namespaces that were seen once, and the session's own even before it exists. So that neither a
   // bare table name nor a function name (DuckDB looks for those in our catalog too) costs a
@@ -75,6 +83,8 @@ class LakeContext {
   const std::shared_ptr<table::Catalog> catalog_;
   const std::string default_namespace_;
   const table::AppendFn append_;
+  const table::DeleteFn erase_;
+  std::atomic<bool> stale_{false};
   std::atomic<bool> main_is_named_{false};
   mutable std::mutex mutex_;
   std::set<std::string> namespaces_;

@@ -99,6 +99,8 @@ void LimitBuckets(duckdb::LogicalGet& get, BucketLimit limit) {
   get.bind_data->Cast<ScanBindData>().buckets = limit;
 }
 
+duckdb::column_t RowIdColumn() { return duckdb::VIRTUAL_COLUMN_START + 4096; }
+
 duckdb::unique_ptr<duckdb::FunctionData> MakeScanBindData(std::shared_ptr<const TableVersion> table,
                                                           duckdb::TableCatalogEntry* entry) {
   auto bind = duckdb::make_uniq<ScanBindData>();

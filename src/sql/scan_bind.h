@@ -29,8 +29,9 @@ struct ScanBindData : duckdb::TableFunctionData {
   std::optional<scan::FileOrder> order;
   std::shared_ptr<const ScanAggregates> aggregates;  // null: rows are given out
   std::optional<BucketLimit> buckets;
-  bool joined = false;           // the query has a join: more statistics are worth their price
-  mutable PlannedFiles planned;  // while the query is planned, which one thread does
+  std::shared_ptr<FilesRead> read;  // of DELETE: filled in when the scan begins
+  bool joined = false;              // the query has a join: more statistics are worth their price
+  mutable PlannedFiles planned;     // while the query is planned, which one thread does
 
   duckdb::unique_ptr<duckdb::FunctionData> Copy() const override {
     return duckdb::make_uniq<ScanBindData>(*this);

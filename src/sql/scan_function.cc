@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,6 +20,7 @@
 #include <duckdb/storage/table/row_group_reorderer.hpp>
 
 #include "base/text.h"
+#include "scan/prune.h"
 #include "sql/arrow_to_duckdb.h"
 #include "sql/bucket_bound.h"
 #include "sql/error.h"
@@ -39,6 +41,8 @@ using duckdb::idx_t;
 // Below this many rows a further thread costs more than it brings.
 constexpr int64_t kRowsPerThread = 65536;
 
+constexpr int kNothing = -1;
+
 struct ScanGlobal : duckdb::GlobalTableFunctionState {
   std::shared_ptr<const TableVersion> table;
   std::vector<PushedFilter> filters;  // applied here
@@ -46,7 +50,7 @@ struct ScanGlobal : duckdb::GlobalTableFunctionState {
   std::string bound;                  // of the last or first buckets, as text
   std::shared_ptr<scan::Scanner> scanner;
   std::shared_ptr<const ScanAggregates> aggregates;  // of the scanner's batches, or null
-  // For each output column its position in the batches; -1: a column without contents,
+  // For each output column its position in the batches; kNothing: a column without contents,
   // which DuckDB asks for when it only counts rows.
   std::vector<int> columns;
   std::unique_ptr<MemoryReservation> masks;  // of replaced rows
@@ -115,6 +119,28 @@ void BoundBuckets(duckdb::ClientContext& context, const ScanBindData& bind,
   }
 }
 
+// Of a DELETE: leaves out those files of which metadata knows that all rows pass.
+void LeaveOutWhole(const ScanBindData& bind, const scan::ScanRequest& request, ScanGlobal* state) {
+  if (!bind.read) Throw(InternalError("row ids are given out to DELETE only"));
+  *bind.read = {bind.read->leave_out_whole, {}, {}};
+  if (!bind.read->leave_out_whole) return;
+  std::vector<scan::ColumnTest> tests;
+  for (const scan::ColumnFilter& filter : request.filters) {
+    if (!filter.exact) return;
+    tests.insert(tests.end(), filter.tests.begin(), filter.tests.end());
+  }
+  const auto plan = ValueOrThrow(
+      ExplainMissing(*bind.table, bind.table->plan(*bind.table, request.predicate, false)));
+  std::set<std::string> whole;
+  for (const scan::ScanFile& file : plan.files) {
+    if (!file.position_deletes.empty() || !file.equality_deletes.empty()) continue;
+    if (!scan::AllRowsOfFilePass(*file.data, *bind.table->schema, tests)) continue;
+    whole.insert(file.data->file_path);
+  }
+  bind.read->whole.assign(whole.begin(), whole.end());
+  state->table = WithoutFiles(*bind.table, std::move(whole), "");
+}
+
 duckdb::unique_ptr<duckdb::GlobalTableFunctionState> InitGlobal(
     duckdb::ClientContext& context, duckdb::TableFunctionInitInput& input) {
   const auto& bind = input.bind_data->Cast<ScanBindData>();
@@ -122,12 +148,17 @@ duckdb::unique_ptr<duckdb::GlobalTableFunctionState> InitGlobal(
   auto state = duckdb::make_uniq<ScanGlobal>();
   TakeFilters(bind, input, state.get());
   scan::ScanRequest request;
+  std::vector<size_t> row_ids;  // output columns
   const auto add = [&](const duckdb::column_t column) {
+    if (column == RowIdColumn()) {
+      row_ids.push_back(state->columns.size());
+      request.row_ids = true;
+    }
     if (column < fields.size()) {
       state->columns.push_back(static_cast<int>(request.field_ids.size()));
       request.field_ids.push_back(fields[column].id);
     } else {
-      state->columns.push_back(-1);
+      state->columns.push_back(kNothing);
     }
   };
   if (bind.aggregates) {
@@ -154,10 +185,13 @@ duckdb::unique_ptr<duckdb::GlobalTableFunctionState> InitGlobal(
   request.order = bind.order;
   request.threads =
       static_cast<int>(duckdb::TaskScheduler::GetScheduler(context).NumberOfThreads());
+  for (const size_t i : row_ids) state->columns[i] = static_cast<int>(request.field_ids.size());
   state->table = bind.table;
+  if (request.row_ids) LeaveOutWhole(bind, request, state.get());
   if (bind.buckets) BoundBuckets(context, bind, &request, state.get());
-  state->scanner =
-      ValueOrThrow(ExplainMissing(*bind.table, bind.table->open(*bind.table, std::move(request))));
+  state->scanner = ValueOrThrow(
+      ExplainMissing(*bind.table, state->table->open(*state->table, std::move(request))));
+  if (bind.read) bind.read->files = state->scanner->plan().files;
   int64_t mask_bytes = 0;
   for (const scan::ScanFile& file : state->scanner->plan().files) {
     state->rows_planned += file.data->record_count;
@@ -222,7 +256,7 @@ void Scan(duckdb::ClientContext& context, duckdb::TableFunctionInput& input,
       std::min<int64_t>(local.batch->num_rows() - local.row, STANDARD_VECTOR_SIZE);
   for (size_t i = 0; i < global.columns.size(); ++i) {
     const int column = global.columns[i];
-    if (column < 0) continue;
+    if (column == kNothing) continue;
     local.columns[i].Convert(local.batch->column_data(column), local.row, static_cast<idx_t>(count),
                              output.data[i]);
   }
@@ -341,6 +375,7 @@ duckdb::virtual_column_map_t VirtualColumns(duckdb::ClientContext&,
   duckdb::virtual_column_map_t result;
   result.insert(
       {duckdb::COLUMN_IDENTIFIER_EMPTY, duckdb::TableColumn("", duckdb::LogicalType::BOOLEAN)});
+  result.insert({RowIdColumn(), duckdb::TableColumn("", duckdb::LogicalType::BIGINT)});
   return result;
 }
 

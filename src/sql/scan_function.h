@@ -75,6 +75,18 @@ void AddPruningTest(duckdb::LogicalGet& get, scan::ColumnTest test);
 // The operator is in a query with a join.
 void SetJoined(duckdb::LogicalGet& get);
 
+// The virtual column that tells rows apart: scan::RowId as a BIGINT. For DELETE only, which sets
+// where the scan notes what it read (ScanBindData::read).
+duckdb::column_t RowIdColumn();
+
+// The data files of a scan with row ids.
+struct FilesRead {
+  // Nothing above the scan takes rows away: files of which all rows pass its filters are not read.
+  bool leave_out_whole = false;
+  std::vector<scan::ScanFile> files;  // by the numbers in the row ids
+  std::vector<std::string> whole;  // paths of those that were left out, as all of their rows pass
+};
+
 // Makes it the scan of a table version of one row, of which no column is asked for.
 void MakeOneRow(duckdb::LogicalGet& get, std::shared_ptr<const TableVersion> table);
 

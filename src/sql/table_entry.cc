@@ -57,9 +57,10 @@ duckdb::virtual_column_map_t LakeTable::GetVirtualColumns() const {
   duckdb::virtual_column_map_t columns;
   columns.insert(
       {duckdb::COLUMN_IDENTIFIER_EMPTY, duckdb::TableColumn("", duckdb::LogicalType::BOOLEAN)});
+  columns.insert({RowIdColumn(), duckdb::TableColumn("", duckdb::LogicalType::BIGINT)});
   return columns;
 }
 
-duckdb::vector<duckdb::column_t> LakeTable::GetRowIdColumns() const { return {}; }
+duckdb::vector<duckdb::column_t> LakeTable::GetRowIdColumns() const { return {RowIdColumn()}; }
 
 }  // namespace timelake::sql

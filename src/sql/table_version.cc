@@ -101,6 +101,7 @@ std::shared_ptr<TableVersion> InPlace(const TableVersion& table,
   result->open = [rows = std::move(rows)](
                      const TableVersion& version,
                      scan::ScanRequest request) -> Result<std::shared_ptr<scan::Scanner>> {
+    if (request.row_ids) return InternalError("table {}: rows without ids", version.name);
     request.schema = *version.schema;
     return scan::ScanBatch(rows, std::move(request));
   };
@@ -108,6 +109,12 @@ std::shared_ptr<TableVersion> InPlace(const TableVersion& table,
 }
 
 }  // namespace
+
+std::shared_ptr<const TableVersion> WithDedup(const TableVersion& table) {
+  auto result = std::make_shared<TableVersion>(table);
+  result->dedup = true;
+  return result;
+}
 
 std::shared_ptr<const TableVersion> LatestVersion(const TableVersion& table,
                                                   std::shared_ptr<arrow::RecordBatch> rows) {

@@ -67,6 +67,9 @@ Result<std::shared_ptr<const TableVersion>> CurrentVersion(const table::Handle& 
 Result<std::shared_ptr<const TableVersion>> WithSettings(const TableVersion& table,
                                                          const table::SettingMap& session);
 
+// The table with only the newest row of each series and time, whatever the settings are.
+std::shared_ptr<const TableVersion> WithDedup(const TableVersion& table);
+
 // The table with these rows for all of its own.
 std::shared_ptr<const TableVersion> LatestVersion(const TableVersion& table,
                                                   std::shared_ptr<arrow::RecordBatch> rows);

@@ -4,6 +4,7 @@
 
 #include "table/append_fn.h"
 #include "table/catalog.h"
+#include "table/row_delete.h"
 
 namespace timelake::detail {
 
@@ -11,8 +12,9 @@ namespace timelake::detail {
 class LakeImpl {
  public:
   std::shared_ptr<table::Catalog> catalog;
-  std::string location;  // URI of the root
+  std::string location;    // URI of the root
   table::AppendFn append;  // for SQL; empty: sessions only read
+  table::DeleteFn erase;   // likewise, for DELETE
 };
 
 }  // namespace timelake::detail

@@ -94,6 +94,36 @@ def test_every_engine_reads_a_compacted_table(lake, duck):
     expect(lake, duck, winners(appends + more))
 
 
+def test_every_engine_reads_it_after_deletes(lake, duck):
+    appends = [rows_of(i) for i in range(9)]
+    make(lake, appends, auto_maintain="false")
+    left = winners(appends)
+
+    def delete(where, gone):
+        (done,) = [json.loads(lake.run("delete", "t", "--where", where, "--json").stdout)]
+        nonlocal left
+        kept = [row for row in left if not gone(*row)]
+        assert done["rows"] == len(left) - len(kept) > 0
+        left = kept
+        assert by_us(lake) == by_peer(lake) == left
+
+    delete("v >= 300 AND v < 500", lambda device, time, v: 300 <= v < 500)
+    delete("device IS NULL AND v < 200", lambda device, time, v: device == "" and v < 200)
+    second = START + datetime.timedelta(days=1)
+    # Other engines show every row, also those that a later write replaced.
+    maintain(lake)
+    expect(lake, duck, left)
+    delete("device = 'a' AND v > 600", lambda device, time, v: device == "a" and v > 600)
+    expect(lake, duck, left)
+    delete(f"time >= '{second.isoformat()}'", lambda device, time, v: time >= second)
+    expect(lake, duck, left)
+    more = [rows_of(i) for i in range(20, 23)]
+    for rows in more:
+        lake.append("t", pa.Table.from_pylist(rows, SCHEMA))
+    maintain(lake)
+    expect(lake, duck, winners([[{"device": d or None, "time": t, "v": v} for d, t, v in left]] + more))
+
+
 def test_every_engine_reads_it_when_the_past_is_gone(lake, duck):
     appends = [rows_of(i) for i in range(6)]
     make(lake, appends, snapshot_retention="0s", min_snapshots="1", metadata_min_age="300ms", delete_min_age="300ms")

@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "api/append.h"
+#include "api/delete_rows.h"
 #include "store/fault_store.h"
 #include "store/local_store.h"
 #include "store/memory_store.h"
@@ -18,10 +19,10 @@
 
 namespace timelake::regress {
 
-#define TL_OK(expr)                                                       \
-  do {                                                                    \
-    const arrow::Status tl_status = (expr);                               \
-    ASSERT_TRUE(tl_status.ok()) << tl_status.ToString();                  \
+#define TL_OK(expr)                                      \
+  do {                                                   \
+    const arrow::Status tl_status = (expr);              \
+    ASSERT_TRUE(tl_status.ok()) << tl_status.ToString(); \
   } while (false)
 
 // The value of a Result that must be ok.
@@ -89,12 +90,11 @@ class LakeTest : public testing::Test {
     impl->catalog = std::make_shared<table::Catalog>(env, root_.string(), table::SettingMap{});
     impl->location = impl->catalog->location_uri();
     impl->append = api::Append;
+    impl->erase = api::DeleteRows;
     return Lake(std::move(impl));
   }
 
-  std::filesystem::path Folder(const std::string& table) const {
-    return root_ / "default" / table;
-  }
+  std::filesystem::path Folder(const std::string& table) const { return root_ / "default" / table; }
 
   std::vector<std::string> FilesBelow(const std::filesystem::path& folder) const {
     std::vector<std::string> files;
