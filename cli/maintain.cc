@@ -25,6 +25,7 @@ struct Arguments {
   bool no_compact = false;
   bool no_retention = false;
   bool no_expire = false;
+  bool no_orphans = false;
   bool json = false;
   MaintainOptions options;
 };
@@ -61,25 +62,28 @@ Json ToJson(const std::string& table, const MaintainReport& report) {
           {"snapshots_expired", report.snapshots_expired},
           {"versions_freed", report.versions_freed},
           {"objects_deleted", report.objects_deleted},
+          {"orphans_deleted", report.orphans_deleted},
+          {"orphan_bytes", report.orphan_bytes},
+          {"orphans_young", report.orphans_young},
           {"seconds", report.seconds}};
 }
 
 // What would be dropped and merged, partition by partition.
 std::string PlanText(const std::string& table, const MaintainReport& report) {
-  if (report.planned.empty()) return table + ": nothing to drop or merge\n";
+  if (report.planned.empty()) return table + ": nothing to drop, merge or delete\n";
   std::vector<std::vector<std::string>> rows;
-  int64_t dropped = 0, merged = 0, bytes = 0;
+  int64_t dropped = 0, merged = 0, orphans = 0, bytes = 0;
   for (const MaintainStep& step : report.planned) {
     rows.push_back({step.partition.empty() ? "-" : step.partition, Count(step.files),
                     Bytes(step.bytes), Count(step.rows), step.reason});
-    (step.task == "retention" ? dropped : merged) += step.files;
+    (step.task == "retention" ? dropped : step.task == "orphans" ? orphans : merged) += step.files;
     bytes += step.bytes;
   }
-  std::string text = table + ": would";
-  if (dropped > 0) text += fmt::format(" drop {}", Counted(dropped, "file"));
-  if (dropped > 0 && merged > 0) text += " and";
-  if (merged > 0) text += fmt::format(" merge {}", Counted(merged, "file"));
-  return fmt::format("{}, {}\n", text, Bytes(bytes)) +
+  std::vector<std::string> parts;
+  if (dropped > 0) parts.push_back(fmt::format("drop {}", Counted(dropped, "file")));
+  if (merged > 0) parts.push_back(fmt::format("merge {}", Counted(merged, "file")));
+  if (orphans > 0) parts.push_back(fmt::format("delete {}", Counted(orphans, "orphan")));
+  return fmt::format("{}: would {}, {}\n", table, fmt::join(parts, " and "), Bytes(bytes)) +
          RenderTable({{"partition"}, {"files", true}, {"size", true}, {"rows", true}, {"reason"}},
                      rows);
 }
@@ -108,6 +112,10 @@ std::string DoneText(const std::string& table, const MaintainReport& report) {
   if (report.objects_deleted > 0) {
     text += fmt::format(" {} deleted,", Counted(report.objects_deleted, "object"));
   }
+  if (report.orphans_deleted > 0) {
+    text += fmt::format(" {} deleted ({}),", Counted(report.orphans_deleted, "orphan"),
+                        Bytes(report.orphan_bytes));
+  }
   if (text.ends_with(':')) text += " nothing to do,";
   text += " " + Seconds(report.seconds) + "\n";
   if (report.merges_left > 0) {
@@ -127,6 +135,7 @@ Status Run(Context* context, const Arguments& arguments) {
   options.compact = !arguments.no_compact;
   options.retention = !arguments.no_retention;
   options.expire = !arguments.no_expire;
+  options.orphans = !arguments.no_orphans;
   options.cancelled = [] { return Stopping(); };
   ARROW_ASSIGN_OR_RAISE(options.settings, ParsePairs(arguments.settings, "--set"));
   ARROW_ASSIGN_OR_RAISE(Lake lake, context->OpenLake());
@@ -169,6 +178,14 @@ void AddMaintain(CLI::App* app, Context* context) {
   command->add_flag("--no-compact", arguments->no_compact, "Merge no files");
   command->add_flag("--no-retention", arguments->no_retention, "Drop no past partitions");
   command->add_flag("--no-expire", arguments->no_expire, "Expire no snapshots and delete nothing");
+  command->add_flag("--no-orphans", arguments->no_orphans,
+                    "Leave objects that no version refers to");
+  command
+      ->add_option("--orphan-min-age", arguments->options.orphan_min_age,
+                   "Younger objects are no orphans (default: 3d; below 24h only with --force)")
+      ->type_name("DURATION");
+  command->add_flag("--force", arguments->options.force,
+                    "Take --orphan-min-age below 24h: no writer may be at work");
   command->add_flag("--full", arguments->options.full,
                     "Merge every partition as a whole, also where nothing asks for it");
   RequireAtLeast(0, command

@@ -20,18 +20,23 @@ struct MaintainOptions {
   // Small, unsorted and overlapping data files are merged; a lost last-value index is built again.
   bool compact = true;
   bool expire = true;      // snapshots by the table's settings, then what no version needs any more
+  bool orphans = true;     // objects of the table's folders that no version refers to are deleted
   bool full = false;       // compact every partition as a whole, also where nothing asks for it
   bool dry_run = false;    // only say what would be done
   int64_t max_bytes = 0;   // of data files that compaction reads; 0: no limit
+  // Duration: younger objects are not taken for orphans. Below 24h, in which a writer may still be
+  // at work, only with `force`.
+  std::string orphan_min_age = "3d";
+  bool force = false;
   double max_seconds = 0;  // no merge begins after; what is done is committed; 0: no limit
   std::map<std::string, std::string> settings;  // call-level settings, over the table's
   // Polled from several threads; what was merged before and is committed stays.
   std::function<bool()> cancelled;
 };
 
-// Files of one partition that are dropped or merged (or would be).
+// Files of one partition that are dropped or merged (or would be), and all orphans.
 struct MaintainStep {
-  std::string task;       // "retention", "compaction"
+  std::string task;       // "retention", "compaction", "orphans"
   std::string partition;  // "time_day=2026-01-03"; empty: unpartitioned
   std::string reason;     // "past retention", "small files", "files not in order", ...
   int64_t files = 0;
@@ -61,6 +66,9 @@ struct MaintainReport {
   int64_t snapshots_expired = 0;
   int64_t versions_freed = 0;
   int64_t objects_deleted = 0;  // metadata files of freed versions and all that only they named
+  int64_t orphans_deleted = 0;
+  int64_t orphan_bytes = 0;
+  int64_t orphans_young = 0;  // objects that no version refers to, not old enough yet
   double seconds = 0;
 };
 

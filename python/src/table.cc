@@ -395,6 +395,9 @@ nb::dict ToDict(const MaintainReport& report) {
   d["snapshots_expired"] = report.snapshots_expired;
   d["versions_freed"] = report.versions_freed;
   d["objects_deleted"] = report.objects_deleted;
+  d["orphans_deleted"] = report.orphans_deleted;
+  d["orphan_bytes"] = report.orphan_bytes;
+  d["orphans_young"] = report.orphans_young;
   d["rollups_refreshed"] = 0;
   d["rollup_rows"] = 0;
   d["seconds"] = report.seconds;
@@ -407,6 +410,9 @@ nb::dict Maintain(const TableObject& self, const nb::dict& given,
   options.retention = nb::cast<bool>(given["retention"]);
   options.compact = nb::cast<bool>(given["compact"]);
   options.expire = nb::cast<bool>(given["expire"]);
+  options.orphans = nb::cast<bool>(given["orphans"]);
+  options.orphan_min_age = nb::cast<std::string>(given["orphan_min_age"]);
+  options.force = nb::cast<bool>(given["force"]);
   options.full = nb::cast<bool>(given["full"]);
   options.dry_run = nb::cast<bool>(given["dry_run"]);
   options.max_bytes = nb::cast<int64_t>(given["max_bytes"]);

@@ -313,6 +313,9 @@ class AsyncTable:
         expire: bool = True,
         rollups: bool = True,
         *,
+        orphans: bool = True,
+        orphan_min_age: str = "3d",
+        force: bool = False,
         full: bool = False,
         dry_run: bool = False,
         max_bytes: int = 0,
@@ -321,7 +324,17 @@ class AsyncTable:
     ) -> MaintainReport:
         """As :meth:`Table.maintain`."""
         options = maintain_options(
-            compact, retention, expire, full, dry_run, max_bytes, max_seconds, settings
+            compact=compact,
+            retention=retention,
+            expire=expire,
+            orphans=orphans,
+            orphan_min_age=orphan_min_age,
+            force=force,
+            full=full,
+            dry_run=dry_run,
+            max_bytes=max_bytes,
+            max_seconds=max_seconds,
+            settings=settings,
         )
         return await self._runner.stoppable(
             lambda token: self._table._core.maintain(options, token)

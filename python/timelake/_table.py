@@ -525,6 +525,9 @@ class Table:
         expire: bool = True,
         rollups: bool = True,
         *,
+        orphans: bool = True,
+        orphan_min_age: str = "3d",
+        force: bool = False,
         full: bool = False,
         dry_run: bool = False,
         max_bytes: int = 0,
@@ -544,8 +547,11 @@ class Table:
             retention: Drop past partitions.
             expire: Expire snapshots and delete what nothing needs any more.
             rollups: Not in this version.
+            orphans: Delete objects of the table's folders that no version refers to.
+            orphan_min_age: Younger objects are no orphans: a writer may be about to commit them.
+            force: Take an ``orphan_min_age`` below 24h.
             full: Merge every partition as a whole, also where nothing asks for it.
-            dry_run: Only say what would be dropped and merged (``planned`` in the report).
+            dry_run: Only say what would be done (``planned`` in the report).
             max_bytes: Of data files that one run reads; 0: no limit. The next run goes on.
             max_seconds: No merge begins after; what is done is committed. 0: no limit.
             settings: Settings for this call, e.g. ``{"write-memory-bytes": 256 << 20}``.
@@ -564,7 +570,17 @@ class Table:
         """
         return self._core.maintain(
             maintain_options(
-                compact, retention, expire, full, dry_run, max_bytes, max_seconds, settings
+                compact=compact,
+                retention=retention,
+                expire=expire,
+                orphans=orphans,
+                orphan_min_age=orphan_min_age,
+                force=force,
+                full=full,
+                dry_run=dry_run,
+                max_bytes=max_bytes,
+                max_seconds=max_seconds,
+                settings=settings,
             )
         )
 
@@ -622,9 +638,13 @@ def append_options(
 
 
 def maintain_options(
+    *,
     compact: bool,
     retention: bool,
     expire: bool,
+    orphans: bool,
+    orphan_min_age: str,
+    force: bool,
     full: bool,
     dry_run: bool,
     max_bytes: int,
@@ -635,6 +655,9 @@ def maintain_options(
         "compact": bool(compact),
         "retention": bool(retention),
         "expire": bool(expire),
+        "orphans": bool(orphans),
+        "orphan_min_age": str(orphan_min_age),
+        "force": bool(force),
         "full": bool(full),
         "dry_run": bool(dry_run),
         "max_bytes": int(max_bytes),

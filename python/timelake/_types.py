@@ -134,6 +134,9 @@ class MaintainReport(TypedDict):
     snapshots_expired: int
     versions_freed: int
     objects_deleted: int
+    orphans_deleted: int  #: objects that no version referred to
+    orphan_bytes: int
+    orphans_young: int  #: such that are not old enough yet
     rollups_refreshed: int  #: 0 in this version
     rollup_rows: int  #: 0 in this version
     seconds: float

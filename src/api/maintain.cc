@@ -5,10 +5,13 @@
 #include <utility>
 
 #include "api/append.h"
+#include "base/duration.h"
 #include "maintain/compaction.h"
 #include "maintain/expiry.h"
 #include "maintain/free_versions.h"
 #include "maintain/index_rebuild.h"
+#include "maintain/orphans.h"
+#include "maintain/orphans_plan.h"
 #include "maintain/retention.h"
 #include "table/load.h"
 #include "table/table_impl.h"
@@ -41,12 +44,13 @@ class Run {
     if (options_.compact && !options_.dry_run) TL_RETURN_NOT_OK(RebuildIndex());
     TL_RETURN_NOT_OK(CheckCancelled());
     if (options_.expire && !options_.dry_run) TL_RETURN_NOT_OK(Expire());
+    if (options_.orphans) TL_RETURN_NOT_OK(RemoveOrphans());
     report_.seconds = static_cast<double>(env_.clock->BootMicros() - started_) / 1e6;
     return report_;
   }
 
  private:
-  Status CheckOptions() const {
+  Status CheckOptions() {
     if (options_.max_bytes < 0) {
       return InvalidArgument("max_bytes {}: accepted is a number of bytes, or 0 for no limit",
                              options_.max_bytes);
@@ -54,6 +58,16 @@ class Run {
     if (!(options_.max_seconds >= 0)) {
       return InvalidArgument("max_seconds {}: accepted is a number of seconds, or 0 for no limit",
                              options_.max_seconds);
+    }
+    if (!options_.orphans) return Status::OK();
+    auto age = ParseDuration(options_.orphan_min_age);
+    if (!age.ok()) return WithContext(age.status(), "orphan_min_age");
+    orphan_age_us_ = *age;
+    if (orphan_age_us_ < maintain::kLeastOrphanAgeUs && !options_.force) {
+      return InvalidArgument(
+          "orphan_min_age {}: files of a writer that is still at work could go; accepted is a "
+          "duration from 24h, and a shorter one only with force",
+          options_.orphan_min_age);
     }
     return Status::OK();
   }
@@ -144,6 +158,27 @@ class Run {
     return Status::OK();
   }
 
+  Status RemoveOrphans() {
+    TL_RETURN_NOT_OK(CheckCancelled());
+    table::Version base;
+    TL_RETURN_NOT_OK(Newest(&base).status());  // of a table that lies where it says
+    maintain::OrphanOptions options;
+    options.min_age_us = orphan_age_us_;
+    options.dry_run = options_.dry_run;
+    options.cancelled = options_.cancelled;
+    maintain::OrphanReport done;
+    TL_RETURN_NOT_OK(maintain::RunOrphans(handle_, options, &done));
+    if (done.objects > 0) {
+      report_.planned.push_back(
+          {"orphans", "", "no version refers to them", done.objects, done.bytes, 0});
+    }
+    report_.orphans_young = done.young;
+    if (options_.dry_run) return Status::OK();
+    report_.orphans_deleted = done.objects;
+    report_.orphan_bytes = done.bytes;
+    return Status::OK();
+  }
+
   Status Expire() {
     TL_ASSIGN_OR_RAISE(const table::Version before, table::LoadNewest(handle_));
     TL_ASSIGN_OR_RAISE(const auto settings,
@@ -168,6 +203,7 @@ class Run {
   const MaintainOptions& options_;
   const int64_t started_;
   MaintainReport report_;
+  int64_t orphan_age_us_ = 0;
   bool warned_ = false;
 };
 

@@ -19,9 +19,8 @@
 #include "maintain/newest_of.h"
 #include "scan/file_rows.h"
 #include "table/data_file_reader.h"
+#include "table/in_use.h"
 #include "table/manifests.h"
-#include "table/reach.h"
-#include "table/versions.h"
 #include "write/parallel.h"
 #include "write/sort.h"
 
@@ -247,33 +246,11 @@ class Verifier {
                          }));
       for (auto& info : reply.objects) objects.push_back(std::move(info));
     }
-    std::set<int64_t> snapshots;
-    table::Reach reach;
-    TL_ASSIGN_OR_RAISE(const auto versions, table::ListVersions(env_, handle_.folder()));
-    std::set<std::string> kept = {handle_.HintKey()};
-    for (const auto& item : versions.items) {
-      kept.insert(item.info.key);
-      TL_ASSIGN_OR_RAISE(const auto version,
-                         table::ReadVersion(env_, handle_.folder(), item.number));
-      if (!version) continue;
-      iceberg::TableMetadata more = *version->metadata;
-      std::erase_if(more.snapshots,
-                    [&](const auto& one) { return !snapshots.insert(one.snapshot_id).second; });
-      // What is missing or broken has been said, as far as the newest version needs it.
-      auto reached = table::ReachOf(env_, more, table::Reading::kSkipMissing);
-      if (!reached.ok()) {
-        if (KindOf(reached.status()) == ErrorKind::kIo) return reached.status();
-        continue;
-      }
-      reach.files.merge(reached->files);
-      reach.manifests.merge(reached->manifests);
-      reach.others.merge(reached->others);
-    }
+    // What is missing or broken has been said, as far as the newest version needs it.
+    TL_ASSIGN_OR_RAISE(const auto in_use,
+                       table::InUse::Read(handle_, table::Reading::kSkipMissing));
     for (const store::ObjectInfo& info : objects) {
-      if (kept.contains(info.key) || reach.files.contains(info.key) ||
-          reach.manifests.contains(info.key) || reach.others.contains(info.key)) {
-        continue;
-      }
+      if (in_use.Has(info.key)) continue;
       ++result.unreferenced;
       result.unreferenced_bytes += info.size;
     }

@@ -13,7 +13,7 @@
 namespace timelake::table {
 namespace {
 
-constexpr int64_t kMaxDataAgeUs = int64_t{36} * 3600 * 1'000'000;
+constexpr int64_t kMaxDataAgeUs = int64_t{12} * 3600 * 1'000'000;
 
 }  // namespace
 

@@ -25,8 +25,8 @@ struct IndexObject {
 using IndexFn =
     std::function<Result<std::optional<IndexObject>>(const Version& base, int64_t snapshot_id)>;
 
-// Data files this old may meet an orphan clean-up that takes them for garbage: half of orphan-age
-// (3 d). kConflict naming the table; `started_boot_us` is before the first of them was written.
+// Data files this old may meet an orphan clean-up that takes them for garbage: half of the 24 h
+// that it waits at least. kConflict; `started_boot_us` is before the first of them was written.
 Status CheckDataAge(const Handle& handle, int64_t started_boot_us);
 
 // An attempt on top of `base` and its snapshot, which lacks summary and manifest list.

@@ -49,7 +49,7 @@ def test_a_dry_run_shows_the_plan_and_changes_nothing(filled):
     assert report["files_rewritten"] == 0
     assert filled("info", "t", "--json").json()["version"] == version
     filled("maintain", "t")
-    assert filled("maintain", "t", "--dry-run").out == "t: nothing to drop or merge\n"
+    assert filled("maintain", "t", "--dry-run").out == "t: nothing to drop, merge or delete\n"
 
 
 def test_all_tables_and_some(filled):
