@@ -1,3 +1,4 @@
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -24,6 +25,7 @@ struct Arguments {
   std::vector<std::string> settings;
   bool no_compact = false;
   bool no_retention = false;
+  bool no_manifests = false;
   bool no_expire = false;
   bool no_orphans = false;
   bool json = false;
@@ -59,6 +61,8 @@ Json ToJson(const std::string& table, const MaintainReport& report) {
           {"merges_left", report.merges_left},
           {"bytes_left", report.bytes_left},
           {"index_rebuilt", report.index_rebuilt},
+          {"manifests_rewritten", report.manifests_rewritten},
+          {"manifests_written", report.manifests_written},
           {"snapshots_expired", report.snapshots_expired},
           {"versions_freed", report.versions_freed},
           {"objects_deleted", report.objects_deleted},
@@ -72,17 +76,22 @@ Json ToJson(const std::string& table, const MaintainReport& report) {
 std::string PlanText(const std::string& table, const MaintainReport& report) {
   if (report.planned.empty()) return table + ": nothing to drop, merge or delete\n";
   std::vector<std::vector<std::string>> rows;
-  int64_t dropped = 0, merged = 0, orphans = 0, bytes = 0;
+  std::map<std::string, int64_t> files;  // by task
+  int64_t bytes = 0;
   for (const MaintainStep& step : report.planned) {
     rows.push_back({step.partition.empty() ? "-" : step.partition, Count(step.files),
                     Bytes(step.bytes), Count(step.rows), step.reason});
-    (step.task == "retention" ? dropped : step.task == "orphans" ? orphans : merged) += step.files;
+    files[step.task] += step.files;
     bytes += step.bytes;
   }
   std::vector<std::string> parts;
-  if (dropped > 0) parts.push_back(fmt::format("drop {}", Counted(dropped, "file")));
-  if (merged > 0) parts.push_back(fmt::format("merge {}", Counted(merged, "file")));
-  if (orphans > 0) parts.push_back(fmt::format("delete {}", Counted(orphans, "orphan")));
+  const auto add = [&](const char* task, const char* verb, const char* what) {
+    if (files[task] > 0) parts.push_back(fmt::format("{} {}", verb, Counted(files[task], what)));
+  };
+  add("retention", "drop", "file");
+  add("compaction", "merge", "file");
+  add("manifests", "cluster", "manifest");
+  add("orphans", "delete", "orphan");
   return fmt::format("{}: would {}, {}\n", table, fmt::join(parts, " and "), Bytes(bytes)) +
          RenderTable({{"partition"}, {"files", true}, {"size", true}, {"rows", true}, {"reason"}},
                      rows);
@@ -106,6 +115,10 @@ std::string DoneText(const std::string& table, const MaintainReport& report) {
                         Counted(report.rows_deleted, "deleted row"));
   }
   if (report.index_rebuilt) text += " last-value index built again,";
+  if (report.manifests_rewritten > 0) {
+    text += fmt::format(" {} clustered into {},", Counted(report.manifests_rewritten, "manifest"),
+                        report.manifests_written);
+  }
   if (report.snapshots_expired > 0) {
     text += fmt::format(" {} expired,", Counted(report.snapshots_expired, "snapshot"));
   }
@@ -134,6 +147,7 @@ Status Run(Context* context, const Arguments& arguments) {
   MaintainOptions options = arguments.options;
   options.compact = !arguments.no_compact;
   options.retention = !arguments.no_retention;
+  options.manifests = !arguments.no_manifests;
   options.expire = !arguments.no_expire;
   options.orphans = !arguments.no_orphans;
   options.cancelled = [] { return Stopping(); };
@@ -177,6 +191,7 @@ void AddMaintain(CLI::App* app, Context* context) {
                     "Only show what would be dropped and merged, and why");
   command->add_flag("--no-compact", arguments->no_compact, "Merge no files");
   command->add_flag("--no-retention", arguments->no_retention, "Drop no past partitions");
+  command->add_flag("--no-manifests", arguments->no_manifests, "Leave manifests as they are");
   command->add_flag("--no-expire", arguments->no_expire, "Expire no snapshots and delete nothing");
   command->add_flag("--no-orphans", arguments->no_orphans,
                     "Leave objects that no version refers to");

@@ -19,6 +19,7 @@ struct MaintainOptions {
   bool retention = true;  // partitions older than the table's retention are dropped
   // Small, unsorted and overlapping data files are merged; a lost last-value index is built again.
   bool compact = true;
+  bool manifests = true;  // clustered by time where queries would open many of them
   bool expire = true;      // snapshots by the table's settings, then what no version needs any more
   bool orphans = true;     // objects of the table's folders that no version refers to are deleted
   bool full = false;       // compact every partition as a whole, also where nothing asks for it
@@ -34,9 +35,9 @@ struct MaintainOptions {
   std::function<bool()> cancelled;
 };
 
-// Files of one partition that are dropped or merged (or would be), and all orphans.
+// Files of one partition that are dropped or merged (or would be), manifests, and all orphans.
 struct MaintainStep {
-  std::string task;       // "retention", "compaction", "orphans"
+  std::string task;       // "retention", "compaction", "manifests", "orphans"
   std::string partition;  // "time_day=2026-01-03"; empty: unpartitioned
   std::string reason;     // "past retention", "small files", "files not in order", ...
   int64_t files = 0;
@@ -63,6 +64,8 @@ struct MaintainReport {
   int64_t merges_left = 0;       // by max_bytes or max_seconds, for the next run
   int64_t bytes_left = 0;        // of those
   bool index_rebuilt = false;    // the last-value index, which the table had lost
+  int64_t manifests_rewritten = 0;
+  int64_t manifests_written = 0;  // for them
   int64_t snapshots_expired = 0;
   int64_t versions_freed = 0;
   int64_t objects_deleted = 0;  // metadata files of freed versions and all that only they named

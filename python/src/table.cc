@@ -392,6 +392,8 @@ nb::dict ToDict(const MaintainReport& report) {
   d["rows_dropped"] = report.rows_dropped;
   d["files_held_back"] = report.files_held_back;
   d["index_rebuilt"] = report.index_rebuilt;
+  d["manifests_rewritten"] = report.manifests_rewritten;
+  d["manifests_written"] = report.manifests_written;
   d["snapshots_expired"] = report.snapshots_expired;
   d["versions_freed"] = report.versions_freed;
   d["objects_deleted"] = report.objects_deleted;
@@ -409,6 +411,7 @@ nb::dict Maintain(const TableObject& self, const nb::dict& given,
   MaintainOptions options;
   options.retention = nb::cast<bool>(given["retention"]);
   options.compact = nb::cast<bool>(given["compact"]);
+  options.manifests = nb::cast<bool>(given["manifests"]);
   options.expire = nb::cast<bool>(given["expire"]);
   options.orphans = nb::cast<bool>(given["orphans"]);
   options.orphan_min_age = nb::cast<std::string>(given["orphan_min_age"]);

@@ -525,6 +525,7 @@ class Table:
         expire: bool = True,
         rollups: bool = True,
         *,
+        manifests: bool = True,
         orphans: bool = True,
         orphan_min_age: str = "3d",
         force: bool = False,
@@ -547,6 +548,7 @@ class Table:
             retention: Drop past partitions.
             expire: Expire snapshots and delete what nothing needs any more.
             rollups: Not in this version.
+            manifests: Cluster manifests by time where queries would open many of them.
             orphans: Delete objects of the table's folders that no version refers to.
             orphan_min_age: Younger objects are no orphans: a writer may be about to commit them.
             force: Take an ``orphan_min_age`` below 24h.
@@ -573,6 +575,7 @@ class Table:
                 compact=compact,
                 retention=retention,
                 expire=expire,
+                manifests=manifests,
                 orphans=orphans,
                 orphan_min_age=orphan_min_age,
                 force=force,
@@ -642,6 +645,7 @@ def maintain_options(
     compact: bool,
     retention: bool,
     expire: bool,
+    manifests: bool,
     orphans: bool,
     orphan_min_age: str,
     force: bool,
@@ -655,6 +659,7 @@ def maintain_options(
         "compact": bool(compact),
         "retention": bool(retention),
         "expire": bool(expire),
+        "manifests": bool(manifests),
         "orphans": bool(orphans),
         "orphan_min_age": str(orphan_min_age),
         "force": bool(force),

@@ -131,6 +131,8 @@ class MaintainReport(TypedDict):
     rows_dropped: int
     files_held_back: int  #: past retention, but an older row would come back without them
     index_rebuilt: bool  #: the last-value index, which the table had lost
+    manifests_rewritten: int  #: that were not clustered by time
+    manifests_written: int  #: for them
     snapshots_expired: int
     versions_freed: int
     objects_deleted: int

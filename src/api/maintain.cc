@@ -10,6 +10,7 @@
 #include "maintain/expiry.h"
 #include "maintain/free_versions.h"
 #include "maintain/index_rebuild.h"
+#include "maintain/manifests.h"
 #include "maintain/orphans.h"
 #include "maintain/orphans_plan.h"
 #include "maintain/retention.h"
@@ -42,6 +43,8 @@ class Run {
     TL_RETURN_NOT_OK(CheckCancelled());
     if (options_.compact) TL_RETURN_NOT_OK(Compact());
     if (options_.compact && !options_.dry_run) TL_RETURN_NOT_OK(RebuildIndex());
+    TL_RETURN_NOT_OK(CheckCancelled());
+    if (options_.manifests) TL_RETURN_NOT_OK(ClusterManifests());
     TL_RETURN_NOT_OK(CheckCancelled());
     if (options_.expire && !options_.dry_run) TL_RETURN_NOT_OK(Expire());
     if (options_.orphans) TL_RETURN_NOT_OK(RemoveOrphans());
@@ -155,6 +158,22 @@ class Run {
     TL_ASSIGN_OR_RAISE(const auto done,
                        maintain::RunIndexRebuild(handle_, target, CommitWithin(target.settings)));
     report_.index_rebuilt = done.committed;
+    return Status::OK();
+  }
+
+  Status ClusterManifests() {
+    table::Version base;
+    TL_ASSIGN_OR_RAISE(const write::Target target, Newest(&base));
+    table::ManifestReport done;
+    TL_RETURN_NOT_OK(
+        maintain::RunManifests(handle_, options_.dry_run, CommitWithin(target.settings), &done));
+    if (done.rewritten > 0) {
+      report_.planned.push_back(
+          {"manifests", "", "not clustered by time", done.rewritten, done.bytes, 0});
+    }
+    if (options_.dry_run) return Status::OK();
+    report_.manifests_rewritten = done.rewritten;
+    report_.manifests_written = done.written;
     return Status::OK();
   }
 
