@@ -1,3 +1,4 @@
+#include <cstdio>
 #include <map>
 #include <memory>
 #include <string>
@@ -23,6 +24,7 @@ namespace {
 struct Arguments {
   std::vector<std::string> tables;
   std::vector<std::string> settings;
+  std::string shard;
   bool no_compact = false;
   bool no_retention = false;
   bool no_manifests = false;
@@ -142,6 +144,20 @@ std::string DoneText(const std::string& table, const MaintainReport& report) {
   return text;
 }
 
+// "2/5"
+Status ParseShard(const std::string& text, MaintainOptions* options) {
+  if (text.empty()) return Status::OK();
+  int length = 0;
+  const int read =
+      std::sscanf(text.c_str(), "%9d/%9d%n", &options->shard, &options->shards, &length);
+  if (read == 2 && static_cast<size_t>(length) == text.size() && options->shard >= 0 &&
+      options->shard < options->shards) {
+    return Status::OK();
+  }
+  return UsageError(fmt::format(
+      "--shard {}: accepted is I/N, the number of shards N and which of them, 0 to N - 1", text));
+}
+
 // A table that fails is reported, the others are done, and the command fails in the end.
 Status Run(Context* context, const Arguments& arguments) {
   MaintainOptions options = arguments.options;
@@ -151,6 +167,7 @@ Status Run(Context* context, const Arguments& arguments) {
   options.expire = !arguments.no_expire;
   options.orphans = !arguments.no_orphans;
   options.cancelled = [] { return Stopping(); };
+  ARROW_RETURN_NOT_OK(ParseShard(arguments.shard, &options));
   ARROW_ASSIGN_OR_RAISE(options.settings, ParsePairs(arguments.settings, "--set"));
   ARROW_ASSIGN_OR_RAISE(Lake lake, context->OpenLake());
   std::vector<std::string> names = arguments.tables;
@@ -209,10 +226,15 @@ void AddMaintain(CLI::App* app, Context* context) {
                                      "(default: 0, no limit)")
                         ->type_name("BYTES"));
   command
-      ->add_option("--max-seconds", arguments->options.max_seconds,
-                   "No merge begins later; what is done is committed (default: 0, no limit)")
+      ->add_option(
+          "--max-seconds", arguments->options.max_seconds,
+          "Nothing that takes long begins later; what is done is committed (default: 0, no limit)")
       ->type_name("SECONDS")
       ->check(CLI::NonNegativeNumber);
+  command
+      ->add_option("--shard", arguments->shard,
+                   "Do only this share of the work: I of N, counted from 0, on as many machines")
+      ->type_name("I/N");
   AddRepeated(command, "--set", &arguments->settings,
               "A setting for this run only; may be given several times")
       ->type_name("NAME=VALUE");

@@ -29,7 +29,11 @@ struct MaintainOptions {
   // at work, only with `force`.
   std::string orphan_min_age = "3d";
   bool force = false;
-  double max_seconds = 0;  // no merge begins after; what is done is committed; 0: no limit
+  double max_seconds = 0;  // nothing that takes long begins after; what is done is committed; 0: no limit
+  // Of `shards` runs that share the work, on as many machines if need be: 0 .. shards - 1. Each
+  // merges the partitions that are its own; the other tasks are those of shard 0.
+  int shard = 0;
+  int shards = 1;
   std::map<std::string, std::string> settings;  // call-level settings, over the table's
   // Polled from several threads; what was merged before and is committed stays.
   std::function<bool()> cancelled;

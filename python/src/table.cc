@@ -418,6 +418,8 @@ nb::dict Maintain(const TableObject& self, const nb::dict& given,
   options.force = nb::cast<bool>(given["force"]);
   options.full = nb::cast<bool>(given["full"]);
   options.dry_run = nb::cast<bool>(given["dry_run"]);
+  options.shard = nb::cast<int>(given["shard"]);
+  options.shards = nb::cast<int>(given["shards"]);
   options.max_bytes = nb::cast<int64_t>(given["max_bytes"]);
   options.max_seconds = nb::cast<double>(given["max_seconds"]);
   options.settings = nb::cast<TextMap>(given["settings"]);

@@ -321,6 +321,8 @@ class AsyncTable:
         dry_run: bool = False,
         max_bytes: int = 0,
         max_seconds: float = 0,
+        shard: int = 0,
+        shards: int = 1,
         settings: Mapping[str, Any] | None = None,
     ) -> MaintainReport:
         """As :meth:`Table.maintain`."""
@@ -336,6 +338,8 @@ class AsyncTable:
             dry_run=dry_run,
             max_bytes=max_bytes,
             max_seconds=max_seconds,
+            shard=shard,
+            shards=shards,
             settings=settings,
         )
         return await self._runner.stoppable(

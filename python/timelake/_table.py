@@ -533,6 +533,8 @@ class Table:
         dry_run: bool = False,
         max_bytes: int = 0,
         max_seconds: float = 0,
+        shard: int = 0,
+        shards: int = 1,
         settings: Mapping[str, Any] | None = None,
     ) -> MaintainReport:
         """Keeps the table small and fast. Safe beside any number of writers and readers.
@@ -555,7 +557,10 @@ class Table:
             full: Merge every partition as a whole, also where nothing asks for it.
             dry_run: Only say what would be done (``planned`` in the report).
             max_bytes: Of data files that one run reads; 0: no limit. The next run goes on.
-            max_seconds: No merge begins after; what is done is committed. 0: no limit.
+            max_seconds: Nothing that takes long begins after; what is done is committed. 0: no limit.
+            shard: Which share of the work this is, from 0: its own partitions are merged; the other
+                tasks are those of shard 0.
+            shards: How many shares there are, each for another run, on any machine.
             settings: Settings for this call, e.g. ``{"write-memory-bytes": 256 << 20}``.
 
         Returns:
@@ -583,6 +588,8 @@ class Table:
                 dry_run=dry_run,
                 max_bytes=max_bytes,
                 max_seconds=max_seconds,
+                shard=shard,
+                shards=shards,
                 settings=settings,
             )
         )
@@ -653,6 +660,8 @@ def maintain_options(
     dry_run: bool,
     max_bytes: int,
     max_seconds: float,
+    shard: int,
+    shards: int,
     settings: Mapping[str, Any] | None,
 ) -> dict[str, Any]:
     return {
@@ -667,6 +676,8 @@ def maintain_options(
         "dry_run": bool(dry_run),
         "max_bytes": int(max_bytes),
         "max_seconds": float(max_seconds),
+        "shard": int(shard),
+        "shards": int(shards),
         "settings": _data.text_map(settings, "settings"),
     }
 

@@ -39,20 +39,29 @@ class Run {
   Result<MaintainReport> Do() {
     TL_RETURN_NOT_OK(CheckOptions());
     TL_RETURN_NOT_OK(CheckCancelled());
-    if (options_.retention) TL_RETURN_NOT_OK(Retain());
+    const bool whole = options_.shard == 0;  // what concerns the table as a whole
+    if (options_.retention && whole) TL_RETURN_NOT_OK(Retain());
     TL_RETURN_NOT_OK(CheckCancelled());
     if (options_.compact) TL_RETURN_NOT_OK(Compact());
-    if (options_.compact && !options_.dry_run) TL_RETURN_NOT_OK(RebuildIndex());
-    TL_RETURN_NOT_OK(CheckCancelled());
-    if (options_.manifests) TL_RETURN_NOT_OK(ClusterManifests());
-    TL_RETURN_NOT_OK(CheckCancelled());
-    if (options_.expire && !options_.dry_run) TL_RETURN_NOT_OK(Expire());
-    if (options_.orphans) TL_RETURN_NOT_OK(RemoveOrphans());
+    if (whole) TL_RETURN_NOT_OK(DoOthers());
     report_.seconds = static_cast<double>(env_.clock->BootMicros() - started_) / 1e6;
     return report_;
   }
 
  private:
+  // Tasks after compaction, of shard 0.
+  Status DoOthers() {
+    if (options_.compact && !options_.dry_run && !TimeIsUp()) TL_RETURN_NOT_OK(RebuildIndex());
+    TL_RETURN_NOT_OK(CheckCancelled());
+    if (options_.manifests && !TimeIsUp()) TL_RETURN_NOT_OK(ClusterManifests());
+    TL_RETURN_NOT_OK(CheckCancelled());
+    if (options_.expire && !options_.dry_run) TL_RETURN_NOT_OK(Expire());
+    if (options_.orphans && !TimeIsUp()) TL_RETURN_NOT_OK(RemoveOrphans());
+    return Status::OK();
+  }
+
+  bool TimeIsUp() const { return deadline_ != 0 && env_.clock->BootMicros() >= deadline_; }
+
   Status CheckOptions() {
     if (options_.max_bytes < 0) {
       return InvalidArgument("max_bytes {}: accepted is a number of bytes, or 0 for no limit",
@@ -61,6 +70,14 @@ class Run {
     if (!(options_.max_seconds >= 0)) {
       return InvalidArgument("max_seconds {}: accepted is a number of seconds, or 0 for no limit",
                              options_.max_seconds);
+    }
+    if (options_.max_seconds > 0) {
+      deadline_ = started_ + static_cast<int64_t>(std::min(options_.max_seconds, 1e9) * 1e6);
+    }
+    if (options_.shards < 1 || options_.shard < 0 || options_.shard >= options_.shards) {
+      return InvalidArgument(
+          "shard {} of {}: accepted is a number of shards from 1, and of them 0 .. shards - 1",
+          options_.shard, options_.shards);
     }
     if (!options_.orphans) return Status::OK();
     auto age = ParseDuration(options_.orphan_min_age);
@@ -124,9 +141,8 @@ class Run {
     options.full = options_.full;
     options.dry_run = options_.dry_run;
     options.max_bytes = options_.max_bytes;
-    if (options_.max_seconds > 0) {
-      options.deadline_boot_us = started_ + static_cast<int64_t>(options_.max_seconds * 1e6);
-    }
+    options.shard = {options_.shard, options_.shards};
+    options.deadline_boot_us = deadline_;
     options.commit = CommitWithin(target.settings);
     options.cancelled = options_.cancelled;
     maintain::CompactionReport done;
@@ -223,6 +239,7 @@ class Run {
   const int64_t started_;
   MaintainReport report_;
   int64_t orphan_age_us_ = 0;
+  int64_t deadline_ = 0;  // boot time; 0: none
   bool warned_ = false;
 };
 

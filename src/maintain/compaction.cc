@@ -202,7 +202,14 @@ Status Run::Do(const table::Version& base) {
   }
   TL_ASSIGN_OR_RAISE(const auto live,
                      LiveFiles::Read(env_, base.metadata, target_, options_.window));
-  const CompactionRules rules = Rules(*live);
+  CompactionRules rules = Rules(*live);
+  if (options_.shard.of > 1) {
+    rules.mine = [&](const LiveFile& file) {
+      return options_.shard.Has(
+          base.metadata->table_uuid,
+          live->PartitionText({file.file->spec_id, file.file->data->partition}));
+    };
+  }
   const CompactionPlan plan = PlanCompaction(live->files(), rules, live->meet());
   Describe(*live, plan);
   if (options_.dry_run) return Status::OK();
@@ -229,7 +236,8 @@ Status Run::Do(const table::Version& base) {
     report_->bytes_left += plan.groups[next].bytes;
   }
   const auto never = [](const scan::ScanFile&, const iceberg::DataFile&) { return false; };
-  if (!commit_.empty() || !live->UnneededDeletes(never).empty()) TL_RETURN_NOT_OK(Commit());
+  const bool unneeded = options_.shard.is_first() && !live->UnneededDeletes(never).empty();
+  if (!commit_.empty() || unneeded) TL_RETURN_NOT_OK(Commit());
   return first;
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "maintain/live_files.h"
+#include "maintain/shard.h"
 #include "table/commit.h"
 #include "table/handle.h"
 #include "write/write.h"
@@ -24,6 +25,7 @@ struct CompactionOptions {
   int64_t cold_after_us = 0;         // with tier_files; table::kNeverCold: no partition is cold
   std::optional<TimeWindow> window;  // nothing beyond it is looked at
   bool dry_run = false;              // only the plan
+  Shard shard;                       // whose partitions are merged
   int64_t max_bytes = 0;             // of input files; 0: no limit
   int64_t deadline_boot_us = 0;      // no group is begun after it; 0: none
   table::CommitOptions commit;

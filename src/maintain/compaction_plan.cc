@@ -95,10 +95,13 @@ class Planner {
     }
     while (!rules_.full && DropInVain()) {
     }
+    std::erase_if(plan_.groups, [&](const auto& group) { return !IsMine(group.files.front()); });
     return std::move(plan_);
   }
 
  private:
+  bool IsMine(size_t i) const { return !rules_.mine || rules_.mine(files_[i]); }
+
   int64_t SequenceOf(size_t i) const { return files_[i].file->sequence_number; }
 
   int64_t BytesOf(size_t i) const { return files_[i].file->data->file_size_in_bytes; }
@@ -251,8 +254,9 @@ class Planner {
   void Take(Numbers window, CompactionReason reason) {
     auto worth = Worth(window, reason);
     if (!worth) return;
-    const int64_t room =
-        rules_.max_bytes > 0 ? rules_.max_bytes - plan_.bytes : std::numeric_limits<int64_t>::max();
+    const bool mine = IsMine(window.front());
+    const int64_t room = rules_.max_bytes > 0 && mine ? rules_.max_bytes - plan_.bytes
+                                                      : std::numeric_limits<int64_t>::max();
     int64_t bytes = 0, all = 0;
     size_t fitting = 0;
     for (size_t begin = 0; begin < window.size();) {
@@ -282,7 +286,7 @@ class Planner {
       group.max_sequence = std::max(group.max_sequence, SequenceOf(i));
     }
     group.files = std::move(window);
-    plan_.bytes += bytes;
+    if (mine) plan_.bytes += bytes;
     plan_.groups.push_back(std::move(group));
   }
 
@@ -318,8 +322,9 @@ class Planner {
     const auto stay_for_good = DeletesOutside(chosen);
     return std::erase_if(plan_.groups, [&](const CompactionGroup& group) {
              if (group.reason != CompactionReason::kDeletes || !AllAmong(group, stay)) return false;
-             plan_.bytes -= group.bytes;
-             if (AllAmong(group, stay_for_good)) return true;
+             const bool mine = IsMine(group.files.front());
+             if (mine) plan_.bytes -= group.bytes;
+             if (!mine || AllAmong(group, stay_for_good)) return true;
              ++plan_.left_groups;
              plan_.left_bytes += group.bytes;
              capped_.insert(group.files.begin(), group.files.end());

@@ -38,6 +38,9 @@ struct CompactionRules {
   // always.
   std::function<std::optional<Home>(const LiveFile&)> home = {};
   int64_t max_bytes = 0;  // of all inputs; 0: no limit
+  // Whether a group is for this run to do, by its first file; not set: always. The plans of runs
+  // that share the partitions have all the groups of one for all, each once.
+  std::function<bool(const LiveFile&)> mine = {};
 };
 
 // Files that are merged into new ones, all for one partition. With dedup on they may be:

@@ -1,5 +1,8 @@
 """maintain: merging of files, expiry, what is said of both."""
 
+import json
+import subprocess
+
 import pytest
 
 HEADER = "time,device,v,n\n"
@@ -134,3 +137,46 @@ def test_appends_merge_small_files(tl):
         tl("append", "t", tl.file(f"{i}.csv", HEADER + f"2024-01-01T00:00:0{i}Z,a,{i},1\n"))
     assert len(tl("files", "t", "--json").json()) == 1
     assert tl.rows("SELECT count(*) AS n FROM t") == [{"n": 8}]
+
+
+def test_shards_share_the_work(filled):
+    """Several processes at once: together they do what one would do."""
+    for i in range(24):
+        rows = HEADER + "".join(f"2024-02-{d:02}T00:00:{i:02}Z,b,{i},1\n" for d in range(1, 13))
+        filled("append", "t", filled.file(f"more-{i}.csv", rows), "--set", "auto-maintain=false")
+    before = filled.rows("SELECT * FROM t ORDER BY ALL")
+    planned = {s["partition"] for s in filled("maintain", "t", "--dry-run", "--json").json()[0]["planned"]}
+    assert len(planned) == 14
+    of_shards = [[s["partition"] for s in filled("maintain", "t", "--dry-run", "--json", "--shard", f"{i}/3")
+                  .json()[0]["planned"]] for i in range(3)]
+    assert sorted(sum(of_shards, [])) == sorted(planned) and all(of_shards)
+    processes = [subprocess.Popen(filled.command("maintain", "t", "--json", "--shard", f"{i}/3"), env=filled.env,
+                                  stdout=subprocess.PIPE) for i in range(3)]
+    reports = [json.loads(process.communicate()[0])[0] for process in processes]
+    assert [process.returncode for process in processes] == [0, 0, 0]
+    assert sum(report["partitions_compacted"] for report in reports) == 14
+    assert sum(report["merges_abandoned"] for report in reports) == 0
+    assert filled.rows("SELECT * FROM t ORDER BY ALL") == before
+    assert len(filled("files", "t", "--json").json()) == 14
+    assert filled("maintain", "t", "--dry-run").out == "t: nothing to drop, merge or delete\n"
+    assert filled("verify", "t", "--deep", "--json").json()[0]["findings"] == []
+
+
+@pytest.mark.parametrize("shard", ["3/3", "-1/3", "1", "1/0", "a/b", "1/2/3", "1/2 "])
+def test_a_wrong_shard_is_refused(filled, shard):
+    filled.fails("maintain", "t", f"--shard={shard}", code=2, says="I/N")
+
+
+def test_orphans_are_deleted(filled):
+    orphan = filled.warehouse / "default" / "t" / "data" / "left.parquet"
+    orphan.write_bytes(b"garbage")
+    filled.fails("maintain", "t", "--orphan-min-age", "0s", code=2, says=["0s", "24h", "force"])
+    assert filled("maintain", "t", "--json").json()[0]["orphans_young"] >= 1
+    options = ("--orphan-min-age", "0s", "--force")
+    assert filled("maintain", "t", "--no-orphans", "--json", *options).json()[0]["orphans_deleted"] == 0
+    assert "delete 1 orphan" in filled("maintain", "t", "--dry-run", *options).out
+    assert orphan.exists()
+    out = filled("maintain", "t", *options).out
+    assert " 1 orphan deleted (7 B)," in out, out
+    assert not orphan.exists()
+    assert filled("verify", "t", "--json").json()[0]["unreferenced_objects"] == 0

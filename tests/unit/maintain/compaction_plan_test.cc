@@ -10,6 +10,8 @@
 
 #include <gtest/gtest.h>
 
+#include "maintain/shard.h"
+
 namespace timelake::maintain {
 namespace {
 
@@ -263,6 +265,36 @@ TEST_P(Plans, AfterAppendsTakeFullTiersAndComeToRest) {
     ASSERT_LT(run, 6);
     world = After(world, plan);
   }
+}
+
+// Several runs that share the partitions do what one would do.
+TEST_P(Plans, OfShardsAreTheWholePlanInParts) {
+  Random random(GetParam() + 4000);
+  const World world = RandomWorld(&random);
+  CompactionRules rules = Rules(random() % 4 != 0);
+  rules.full = random() % 3 == 0;
+  const CompactionPlan whole = world.Plan(rules);
+  std::set<std::vector<size_t>> expected;
+  for (const auto& group : whole.groups) expected.insert(group.files);
+  const int shards = 1 + static_cast<int>(random() % 4);
+  std::set<std::vector<size_t>> found;
+  int64_t bytes = 0;
+  for (int number = 0; number < shards; ++number) {
+    const Shard shard{number, shards};
+    rules.mine = [&](const LiveFile& file) {
+      const int partition = std::get<int32_t>(file.file->data->partition[0]);
+      return shard.Has("uuid", std::to_string(partition));
+    };
+    const CompactionPlan part = world.Plan(rules);
+    ExpectLawful(world, rules, part);
+    for (const auto& group : part.groups) EXPECT_TRUE(found.insert(group.files).second);
+    bytes += part.bytes;
+    rules.max_bytes = 1 + static_cast<int64_t>(random() % 1500);
+    ExpectLawful(world, rules, world.Plan(rules));
+    rules.max_bytes = 0;
+  }
+  EXPECT_EQ(found, expected);
+  EXPECT_EQ(bytes, whole.bytes);
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, Plans, ::testing::Range<uint64_t>(0, 400));
