@@ -153,6 +153,7 @@ Result<std::optional<table::Rewrite>> CompactionCommit::Plan(const table::Versio
     }
   }
   if (rewrite.removed.empty()) return std::nullopt;
+  rewrite.summary = summary_;
   rewrite.index = CarryIndex(valid);
   return rewrite;
 }

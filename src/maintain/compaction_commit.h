@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "maintain/live_files.h"
@@ -56,6 +57,8 @@ class CompactionCommit {
   CompactionCommit& operator=(const CompactionCommit&) = delete;
 
   bool empty() const { return pending_.empty(); }
+  // Extra keys of its snapshots.
+  void set_summary(std::map<std::string, std::string> summary) { summary_ = std::move(summary); }
   void Add(PendingGroup group) { pending_.push_back(std::move(group)); }
 
   struct Outcome {
@@ -82,6 +85,7 @@ class CompactionCommit {
   const table::CommitOptions options_;
   const std::optional<TimeWindow> window_;
   std::vector<PendingGroup> pending_;
+  std::map<std::string, std::string> summary_;
   std::map<int64_t, Choice> choices_;  // by snapshot id
 };
 

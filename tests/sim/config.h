@@ -52,6 +52,7 @@ struct Config {
   int more_turns = 0;          // of each process, on top of two to six
   int writers = 3;
   int maintainers = 1;
+  int rewriters = 0;  // merge files, delete rows
   int readers = 1;
   int rollers = 0;   // roll back, tag
   int droppers = 0;  // drop and create again

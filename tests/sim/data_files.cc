@@ -50,14 +50,7 @@ Result<DataFiles> Write(const std::vector<Row>& rows) {
   const std::string location = store::UriOf(*env.store, kFolder);
   TL_ASSIGN_OR_RAISE(auto metadata, table::NewTableMetadata(TableSchema(), OptionsOf(true, false),
                                                             location, "", "", 0));
-  write::Target target;
-  target.table_name = "default.cpu";
-  target.location_uri = location;
-  target.schema = *iceberg::CurrentSchema(metadata);
-  target.spec = *iceberg::DefaultSpec(metadata);
-  target.order = *iceberg::DefaultSortOrder(metadata);
-  TL_ASSIGN_OR_RAISE(target.contract, table::ReadContract(metadata));
-  TL_ASSIGN_OR_RAISE(target.settings, table::ResolveSettings(metadata.properties));
+  TL_ASSIGN_OR_RAISE(const write::Target target, TargetOf(metadata));
   TL_ASSIGN_OR_RAISE(auto batch, BatchOf(rows));
   TL_ASSIGN_OR_RAISE(auto reader, arrow::RecordBatchReader::Make({batch}));
   write::WriteOptions options;
@@ -86,6 +79,18 @@ Result<DataFiles> Write(const std::vector<Row>& rows) {
 }
 
 }  // namespace
+
+Result<write::Target> TargetOf(const iceberg::TableMetadata& metadata) {
+  write::Target target;
+  target.table_name = "default.cpu";
+  target.location_uri = metadata.location;
+  target.schema = *iceberg::CurrentSchema(metadata);
+  target.spec = *iceberg::DefaultSpec(metadata);
+  target.order = *iceberg::DefaultSortOrder(metadata);
+  TL_ASSIGN_OR_RAISE(target.contract, table::ReadContract(metadata));
+  TL_ASSIGN_OR_RAISE(target.settings, table::ResolveSettings(metadata.properties));
+  return target;
+}
 
 iceberg::Schema TableSchema() {
   return iceberg::ParseSchemaText("time:timestamptz, series:long, value:long").ValueOrDie();

@@ -10,12 +10,16 @@
 #include "iceberg/metadata.h"
 #include "sim/raw_table.h"
 #include "timelake/options.h"
+#include "write/write.h"
 
 namespace timelake::sim {
 
 // The table of the simulation: time, series, value.
 iceberg::Schema TableSchema();
 TableOptions OptionsOf(bool dedup, bool shared);
+
+// The table as it is written.
+Result<write::Target> TargetOf(const iceberg::TableMetadata& metadata);
 
 // The rows of one append as the writer makes them: real Parquet files, one for each day, without a
 // place yet. Made once for the same rows.

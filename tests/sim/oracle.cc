@@ -23,11 +23,35 @@ void Oracle::Follow(int64_t snapshot_id, std::optional<int64_t> parent, const Ch
   std::erase_if(state.placed, [&](const Placed& placed) {
     return std::count(change.removed.begin(), change.removed.end(), placed.file) > 0;
   });
+  Move(change, &state);
   for (const std::string& file : change.added) {
     for (const Row& row : contents_.at(file)) state.placed.push_back({row, file});
     state.added_rows += static_cast<int64_t>(contents_.at(file).size());
   }
   states_.emplace(snapshot_id, std::move(state));
+}
+
+// Rows stay where they are in the order of writes, whatever file they are in.
+void Oracle::Move(const Change& change, State* state) const {
+  if (change.moves.empty()) return;
+  Rows expected = Visible(state->placed);
+  std::erase_if(expected, [&](const Row& row) { return change.gone.contains(row); });
+  for (const Change::Move& move : change.moves) {
+    const std::set<std::string> inputs(move.inputs.begin(), move.inputs.end());
+    std::set<Row> left;
+    if (!move.output.empty()) {
+      left.insert(contents_.at(move.output).begin(), contents_.at(move.output).end());
+    }
+    std::erase_if(state->placed, [&](Placed& placed) {
+      if (!inputs.contains(placed.file)) return false;
+      placed.file = move.output;
+      return !left.contains(placed.row);
+    });
+  }
+  const Rows now = Visible(state->placed);
+  if (now == expected) return;
+  state->wrong =
+      fmt::format("rows that were rewritten differ: has{}, wanted{}", Text(now), Text(expected));
 }
 
 bool Oracle::Carries(std::optional<int64_t> head, const std::string& batch_id) const {
@@ -58,6 +82,12 @@ Oracle::Rows Oracle::Visible(const Rows& in_order) const {
   return rows;
 }
 
+Oracle::Rows Oracle::Visible(const std::vector<Placed>& placed) const {
+  Rows rows;
+  for (const Placed& one : placed) rows.push_back(one.row);
+  return Visible(rows);
+}
+
 std::string Oracle::CheckIndex(const Rows& in_order, const std::map<int64_t, Row>& index) const {
   std::map<int64_t, Row> newest;
   for (const Row& row : in_order) {
@@ -83,6 +113,7 @@ std::string Oracle::Check(int64_t snapshot_id, const RawSnapshot& raw) const {
     live.insert(live.end(), rows->second.begin(), rows->second.end());
   }
   for (const Placed& placed : states_.at(snapshot_id).placed) expected.push_back(placed.row);
+  if (!states_.at(snapshot_id).wrong.empty()) return states_.at(snapshot_id).wrong;
   const Rows got = Visible(live), want = Visible(expected);
   if (got != want) {
     return fmt::format("rows differ from the order of writes: has{}, wanted{}", Text(got),

@@ -25,11 +25,21 @@ class Oracle {
     std::vector<std::string> added;    // data files
     std::vector<std::string> removed;  // of a foreign delete
     std::string batch_id;
+    // Of a compaction or a delete: files that go, and the one that has what is left of their rows.
+    struct Move {
+      std::vector<std::string> inputs;
+      std::string output;  // "": nothing is left
+    };
+    std::vector<Move> moves = {};
+    std::set<Row> gone = {};  // the rows that a delete saw; no other may vanish
   };
   void Follow(int64_t snapshot_id, std::optional<int64_t> parent, const Change& change);
 
   bool knows(int64_t snapshot_id) const { return states_.contains(snapshot_id); }
   int64_t added_rows(int64_t snapshot_id) const { return states_.at(snapshot_id).added_rows; }
+
+  // Of a data file.
+  const std::vector<Row>& rows(const std::string& key) const { return contents_.at(key); }
 
   // Whether `head` or a snapshot before it carries the id, expired ones included.
   bool Carries(std::optional<int64_t> head, const std::string& batch_id) const;
@@ -51,9 +61,12 @@ class Oracle {
     std::string batch_id;
     int64_t added_rows = 0;
     std::vector<Placed> placed;  // in the order of writes
+    std::string wrong;           // what the change did beyond what it said
   };
 
   Rows Visible(const Rows& in_order) const;
+  Rows Visible(const std::vector<Placed>& placed) const;
+  void Move(const Change& change, State* state) const;
   std::string CheckIndex(const Rows& in_order, const std::map<int64_t, Row>& index) const;
 
   const bool dedup_;

@@ -35,6 +35,8 @@ bool Tolerable(Process& process, const Status& status) {
   }
 }
 
+}  // namespace
+
 // Says what is wrong with an error that may not be; a handle of a table that is gone is given up.
 void Judge(Process& process, const char* what, const Status& status) {
   if (status.ok()) return;
@@ -51,6 +53,8 @@ table::CommitOptions CommitOptionsOf(Process& process) {
   options.time_budget_us = process.Maybe(0.5) ? 0 : 2 * kAgeUs;
   return options;
 }
+
+namespace {
 
 void CheckCommit(Process& process, const char* what, const Result<table::CommitResult>& result) {
   Judge(process, what, result.status());

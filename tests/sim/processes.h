@@ -1,6 +1,7 @@
 #pragma once
 
 #include "sim/process.h"
+#include "table/commit.h"
 
 namespace timelake::sim {
 
@@ -9,6 +10,10 @@ namespace timelake::sim {
 // Appends one or two rows, with or without a batch id; an append whose outcome its caller was not
 // told, or that failed, is mostly repeated under its id.
 void WriterTurn(Process& process);
+
+// Merges files of a partition, as compaction does, or deletes rows: planned and committed by the
+// code under test, only the files are made by hand.
+void RewriterTurn(Process& process);
 
 // Expires snapshots and frees versions.
 void MaintainerTurn(Process& process);
@@ -25,6 +30,10 @@ void DropperTurn(Process& process);
 
 // Creates the table if nobody has.
 void CreatorTurn(Process& process);
+
+// Says what is wrong with an error that may not be at the end of a call.
+void Judge(Process& process, const char* what, const Status& status);
+table::CommitOptions CommitOptionsOf(Process& process);
 
 // Steps of the above that the end of a run uses, too.
 Outcome Append(Process& process, const std::vector<Row>& rows, const std::string& batch_id);

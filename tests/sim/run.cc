@@ -73,6 +73,7 @@ void Simulation::SpawnAll() {
     if (config.shared_handle && i == 0) Spawn(writer, writer.name() + "b", WriterTurn);
   }
   for (int i = 0; i < config.maintainers; ++i) Spawn("M", MaintainerTurn);
+  for (int i = 0; i < config.rewriters; ++i) Spawn("C", RewriterTurn);
   for (int i = 0; i < config.readers; ++i) Spawn("R", ReaderTurn);
   for (int i = 0; i < config.rollers; ++i) Spawn("B", RollerTurn);
   for (int i = 0; i < config.droppers; ++i) Spawn("D", DropperTurn);

@@ -46,6 +46,7 @@ class World {
   std::string Begin(char kind, const std::string& batch_id, const std::string& table_uuid);
   void SetChange(const std::string& call, Oracle::Change change);
   void AddFile(const std::string& key, std::vector<Row> rows);
+  const std::vector<Row>& RowsOf(const std::string& key) const { return oracle_.rows(key); }
   void End(const std::string& call, Outcome outcome);
   void CheckDuplicate(const std::string& call, int64_t snapshot_id, int64_t rows);
   // A load that began when v`newest_before` was the newest.
