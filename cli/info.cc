@@ -1,3 +1,4 @@
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -15,6 +16,8 @@
 #include "report.h"
 #include "schema_names.h"
 #include "text_table.h"
+#include "time_text.h"
+#include "timelake/maintain.h"
 
 namespace timelake::cli {
 namespace {
@@ -25,6 +28,35 @@ struct Arguments {
 };
 
 Json TextOrNull(const std::string& text) { return text.empty() ? Json() : Json(text); }
+
+Json ToJson(const TableHealth& health) {
+  Json due = Json::array();
+  for (const MaintainStep& step : health.due) {
+    due.push_back({{"task", step.task},
+                   {"partition", step.partition},
+                   {"reason", step.reason},
+                   {"files", step.files},
+                   {"bytes", step.bytes},
+                   {"rows", step.rows}});
+  }
+  return {{"small_files", health.small_files},
+          {"unsorted_files", health.unsorted_files},
+          {"overlapping_files", health.overlapping_files},
+          {"hint_lag", health.hint_lag},
+          {"due", std::move(due)}};
+}
+
+// Files, or snapshots, by task.
+std::string Due(const TableHealth& health) {
+  std::map<std::string, int64_t> counts;
+  for (const MaintainStep& step : health.due) counts[step.task] += step.files;
+  std::vector<std::string> parts;
+  for (const auto& [task, count] : counts) {
+    const char* what = task == "expiry" ? "snapshot" : task == "manifests" ? "manifest" : "file";
+    parts.push_back(fmt::format("{} of {}", task, Counted(count, what)));
+  }
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
 
 Json ToJson(const TableInfo& info, const arrow::Schema& schema) {
   Json columns = Json::array();
@@ -61,7 +93,8 @@ Json ToJson(const TableInfo& info, const arrow::Schema& schema) {
           {"properties", info.properties}};
 }
 
-std::vector<std::pair<std::string, std::string>> Lines(const TableInfo& info) {
+std::vector<std::pair<std::string, std::string>> Lines(const TableInfo& info,
+                                                       const TableHealth& health) {
   const bool plain = info.time_column.empty();
   std::vector<std::pair<std::string, std::string>> lines = {
       {"table", info.name},
@@ -89,15 +122,21 @@ std::vector<std::pair<std::string, std::string>> Lines(const TableInfo& info) {
   add(info.shared, "shared", "other engines write here");
   add(!info.foreign_snapshots.empty(), "replaced by",
       fmt::format("{}", fmt::join(info.foreign_snapshots, ", ")));
+  add(health.small_files > 1, "small files", Count(health.small_files));
+  add(health.unsorted_files > 0, "not in order", Counted(health.unsorted_files, "file"));
+  add(health.overlapping_files > 0, "overlapping", Counted(health.overlapping_files, "file"));
+  add(!health.due.empty(), "due", Due(health));
+  add(info.batch_id_horizon_ms > 0, "batch ids",
+      "known since " + UtcFromMillis(info.batch_id_horizon_ms));
   add(info.hint_version != info.version, "version hint",
       info.hint_version == 0 ? "missing or unreadable"
                              : fmt::format("names {}", info.hint_version));
   return lines;
 }
 
-std::string ToText(const TableInfo& info, const arrow::Schema& schema) {
+std::string ToText(const TableInfo& info, const TableHealth& health, const arrow::Schema& schema) {
   std::string text;
-  for (const auto& [name, value] : Lines(info)) {
+  for (const auto& [name, value] : Lines(info, health)) {
     text += fmt::format("{:<12}  {}\n", name, ForTerminal(value));
   }
   std::vector<std::vector<std::string>> rows;
@@ -111,8 +150,15 @@ std::string ToText(const TableInfo& info, const arrow::Schema& schema) {
 Status Run(Context* context, const Arguments& arguments) {
   ARROW_ASSIGN_OR_RAISE(Table table, context->OpenTable(arguments.table));
   ARROW_ASSIGN_OR_RAISE(const TableInfo info, table.Info());
-  if (arguments.json) return PrintJson(ToJson(info, *table.schema()));
-  return PrintOut(ToText(info, *table.schema()));
+  // Of a table that can only be read here there is nothing to be done.
+  auto health = Health(table);
+  const bool read_only = KindOf(health.status()) == ErrorKind::kUnsupported;
+  if (!health.ok() && !read_only) return health.status();
+  const TableHealth known = health.ok() ? *health : TableHealth{};
+  if (!arguments.json) return PrintOut(ToText(info, known, *table.schema()));
+  Json json = ToJson(info, *table.schema());
+  json["health"] = read_only ? Json() : ToJson(known);
+  return PrintJson(json);
 }
 
 }  // namespace

@@ -93,6 +93,7 @@ std::string PlanText(const std::string& table, const MaintainReport& report) {
   add("retention", "drop", "file");
   add("compaction", "merge", "file");
   add("manifests", "cluster", "manifest");
+  add("expiry", "expire", "snapshot");
   add("orphans", "delete", "orphan");
   return fmt::format("{}: would {}, {}\n", table, fmt::join(parts, " and "), Bytes(bytes)) +
          RenderTable({{"partition"}, {"files", true}, {"size", true}, {"rows", true}, {"reason"}},

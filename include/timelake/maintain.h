@@ -20,16 +20,17 @@ struct MaintainOptions {
   // Small, unsorted and overlapping data files are merged; a lost last-value index is built again.
   bool compact = true;
   bool manifests = true;  // clustered by time where queries would open many of them
-  bool expire = true;      // snapshots by the table's settings, then what no version needs any more
-  bool orphans = true;     // objects of the table's folders that no version refers to are deleted
-  bool full = false;       // compact every partition as a whole, also where nothing asks for it
-  bool dry_run = false;    // only say what would be done
-  int64_t max_bytes = 0;   // of data files that compaction reads; 0: no limit
+  bool expire = true;     // snapshots by the table's settings, then what no version needs any more
+  bool orphans = true;    // objects of the table's folders that no version refers to are deleted
+  bool full = false;      // compact every partition as a whole, also where nothing asks for it
+  bool dry_run = false;   // only say what would be done
+  int64_t max_bytes = 0;  // of data files that compaction reads; 0: no limit
   // Duration: younger objects are not taken for orphans. Below 24h, in which a writer may still be
   // at work, only with `force`.
   std::string orphan_min_age = "3d";
   bool force = false;
-  double max_seconds = 0;  // nothing that takes long begins after; what is done is committed; 0: no limit
+  double max_seconds =
+      0;  // nothing that takes long begins after; what is done is committed; 0: no limit
   // Of `shards` runs that share the work, on as many machines if need be: 0 .. shards - 1. Each
   // merges the partitions that are its own; the other tasks are those of shard 0.
   int shard = 0;
@@ -39,9 +40,10 @@ struct MaintainOptions {
   std::function<bool()> cancelled;
 };
 
-// Files of one partition that are dropped or merged (or would be), manifests, and all orphans.
+// Files of one partition that are dropped or merged (or would be), manifests, snapshots that would
+// expire, and all orphans.
 struct MaintainStep {
-  std::string task;       // "retention", "compaction", "manifests", "orphans"
+  std::string task;       // "retention", "compaction", "manifests", "expiry", "orphans"
   std::string partition;  // "time_day=2026-01-03"; empty: unpartitioned
   std::string reason;     // "past retention", "small files", "files not in order", ...
   int64_t files = 0;
@@ -83,6 +85,21 @@ struct MaintainReport {
 // Unknown settings -> kInvalidArgument; a table that this version cannot write -> kUnsupported.
 // kCommitUnknown: the outcome of a commit is unknown, nothing was deleted; run it again.
 arrow::Result<MaintainReport> Maintain(Table& table, const MaintainOptions& options = {});
+
+// What an operator looks for, at the newest version.
+struct TableHealth {
+  int64_t small_files = 0;        // below three quarters of the target size
+  int64_t unsorted_files = 0;     // that do not say that they are in the table's order
+  int64_t overlapping_files = 0;  // may share rows of one series and time with one of another write
+  // Versions that version-hint.text is behind; -1: it is absent or garbage. Plain engines start
+  // there.
+  int64_t hint_lag = 0;
+  std::vector<MaintainStep> due;  // what Maintain would do now, but for orphans and deletions
+};
+
+// Reads manifests, and nothing else; changes nothing. kUnsupported: the table cannot be written
+// here.
+arrow::Result<TableHealth> Health(Table& table);
 
 struct VerifyOptions {
   bool deep = false;                // reads the data of the current snapshot, too

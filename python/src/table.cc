@@ -371,6 +371,21 @@ void Rollback(const TableObject& self, int64_t snapshot_id) {
   });
 }
 
+nb::dict Health(const TableObject& self, const std::shared_ptr<CancelToken>& token) {
+  CallOptions call;
+  call.token = token;
+  const auto health = RunCall<TableHealth>(
+      call,
+      [table = self.core()](const std::shared_ptr<Call>&) { return timelake::Health(*table); });
+  nb::dict d;
+  d["small_files"] = health.small_files;
+  d["unsorted_files"] = health.unsorted_files;
+  d["overlapping_files"] = health.overlapping_files;
+  d["hint_lag"] = health.hint_lag;
+  d["due"] = ToList(health.due);
+  return d;
+}
+
 // Keys of steps that this version does not have yet are there and 0.
 nb::dict ToDict(const MaintainReport& report) {
   nb::dict d;
@@ -476,6 +491,7 @@ void BindTable(nb::module_& m) {
            nb::arg("progress").none(), nb::arg("token") = nb::none())
       .def("maintain", &Maintain, nb::arg("options"), nb::arg("token") = nb::none())
       .def("verify", &Verify, nb::arg("deep"), nb::arg("token") = nb::none())
+      .def("health", &Health, nb::arg("token") = nb::none())
       .def("latest", &Latest, nb::arg("token") = nb::none())
       .def("info", &Info)
       .def("snapshots", &Snapshots)

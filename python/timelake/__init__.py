@@ -22,7 +22,7 @@ Where to go on:
 - :class:`Lake`: ``create_table``, ``table``, ``tables``, ``drop_table``, ``import_files``, ``sql``,
   ``latest``, ``session``
 - :class:`Table`: ``append``, ``import_files``, ``scan``, ``latest``, ``info``, ``snapshots``,
-  ``files``, ``set_properties``, ``rollback``, ``delete``, ``maintain``
+  ``files``, ``set_properties``, ``rollback``, ``delete``, ``maintain``, ``health``
 - :class:`Result`: what a query returns: ``to_pandas``, ``to_polars``, ``fetch_all``,
   ``fetch_batches``, ``plot``
 - :class:`AsyncLake`: the same for asyncio
@@ -64,6 +64,7 @@ from ._types import (
     ArrowStreamExportable,
     DeleteReport,
     FileInfo,
+    HealthReport,
     ImportReport,
     MaintainReport,
     MaintainStep,
@@ -97,6 +98,7 @@ __all__ = [
     "CorruptError",
     "DeleteReport",
     "FileInfo",
+    "HealthReport",
     "ImportReport",
     "InternalError",
     "InvalidArgumentError",

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         DataInput,
         DeleteReport,
         FileInfo,
+        HealthReport,
         ImportReport,
         MaintainReport,
         RelocateReport,
@@ -301,6 +302,10 @@ class AsyncTable:
         return await self._runner.stoppable(
             lambda token: self._table._core.verify(bool(deep), token)
         )
+
+    async def health(self) -> HealthReport:
+        """As :meth:`Table.health`."""
+        return await self._runner.stoppable(lambda token: self._table._core.health(token))
 
     async def refresh(self) -> None:
         """As :meth:`Table.refresh`."""

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         DataInput,
         DeleteReport,
         FileInfo,
+        HealthReport,
         ImportReport,
         MaintainReport,
         Params,
@@ -610,6 +611,18 @@ class Table:
             []
         """
         return self._core.verify(bool(deep))
+
+    def health(self) -> HealthReport:
+        """Looks for what maintenance would improve, and what it would do now. Changes nothing.
+
+        Returns:
+            A :class:`HealthReport` (a dict).
+
+        Example:
+            >>> table.health()["hint_lag"]
+            0
+        """
+        return self._core.health()
 
     def refresh(self) -> None:
         """Looks for a newer version; appends and queries do so by themselves.

@@ -22,6 +22,7 @@ __all__ = [
     "DeleteReport",
     "FileInfo",
     "HasSchema",
+    "HealthReport",
     "ImportReport",
     "MaintainReport",
     "Progress",
@@ -142,6 +143,16 @@ class MaintainReport(TypedDict):
     rollups_refreshed: int  #: 0 in this version
     rollup_rows: int  #: 0 in this version
     seconds: float
+
+
+class HealthReport(TypedDict):
+    """What an operator looks for in a table."""
+
+    small_files: int  #: below three quarters of the target size
+    unsorted_files: int  #: that do not say that they are in the table's order
+    overlapping_files: int  #: may share rows of one series and time with one of another write
+    hint_lag: int  #: versions that the version hint is behind; -1: it is absent or garbage
+    due: list[MaintainStep]  #: what ``maintain`` would do now, but for orphans and deletions
 
 
 class VerifyFinding(TypedDict):

@@ -55,7 +55,7 @@ class Run {
     TL_RETURN_NOT_OK(CheckCancelled());
     if (options_.manifests && !TimeIsUp()) TL_RETURN_NOT_OK(ClusterManifests());
     TL_RETURN_NOT_OK(CheckCancelled());
-    if (options_.expire && !options_.dry_run) TL_RETURN_NOT_OK(Expire());
+    if (options_.expire) TL_RETURN_NOT_OK(options_.dry_run ? PlanExpiry() : Expire());
     if (options_.orphans && !TimeIsUp()) TL_RETURN_NOT_OK(RemoveOrphans());
     return Status::OK();
   }
@@ -211,6 +211,17 @@ class Run {
     if (options_.dry_run) return Status::OK();
     report_.orphans_deleted = done.objects;
     report_.orphan_bytes = done.bytes;
+    return Status::OK();
+  }
+
+  Status PlanExpiry() {
+    TL_ASSIGN_OR_RAISE(const table::Version newest, table::LoadNewest(handle_));
+    TL_ASSIGN_OR_RAISE(const auto settings, table::ResolveSettings(newest.metadata->properties));
+    const auto plan =
+        maintain::PlanExpiry(*newest.metadata, settings, env_.clock->NowMicros() / 1000);
+    if (plan.expire.empty()) return Status::OK();
+    report_.planned.push_back({"expiry", "", "snapshots that are not kept",
+                               static_cast<int64_t>(plan.expire.size()), 0, 0});
     return Status::OK();
   }
 

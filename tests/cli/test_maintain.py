@@ -170,7 +170,7 @@ def test_a_wrong_shard_is_refused(filled, shard):
 def test_orphans_are_deleted(filled):
     orphan = filled.warehouse / "default" / "t" / "data" / "left.parquet"
     orphan.write_bytes(b"garbage")
-    filled.fails("maintain", "t", "--orphan-min-age", "0s", code=2, says=["0s", "24h", "force"])
+    filled.fails("maintain", "t", "--orphan-min-age", "0s", says=["0s", "24h", "force"])
     assert filled("maintain", "t", "--json").json()[0]["orphans_young"] >= 1
     options = ("--orphan-min-age", "0s", "--force")
     assert filled("maintain", "t", "--no-orphans", "--json", *options).json()[0]["orphans_deleted"] == 0
@@ -180,3 +180,15 @@ def test_orphans_are_deleted(filled):
     assert " 1 orphan deleted (7 B)," in out, out
     assert not orphan.exists()
     assert filled("verify", "t", "--json").json()[0]["unreferenced_objects"] == 0
+
+
+def test_info_shows_what_is_due(filled):
+    health = filled("info", "t", "--json").json()["health"]
+    assert (health["small_files"], health["overlapping_files"], health["hint_lag"]) == (4, 4, 0)
+    assert [step["task"] for step in health["due"]] == ["compaction", "compaction"]
+    out = filled("info", "t").out
+    assert "small files   4\n" in out and "due           compaction of 4 files\n" in out, out
+    (filled.warehouse / "default/t/metadata/version-hint.text").write_text("garbage")
+    filled("maintain", "t")
+    out = filled("info", "t").out
+    assert "small files   2\n" in out and "\ndue " not in out, out

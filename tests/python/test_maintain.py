@@ -150,3 +150,47 @@ def test_verify(lake, empty):
     with open(damaged, "r+b") as file:
         file.truncate(10)
     assert damaged in empty.verify()["findings"][0]["file"]
+
+
+def test_health(timelake, lake, empty):
+    assert empty.health() == {
+        "small_files": 0,
+        "unsorted_files": 0,
+        "overlapping_files": 0,
+        "hint_lag": 0,
+        "due": [],
+    }
+    fill(empty)
+    health = empty.health()
+    assert health["small_files"] == 4
+    assert health["overlapping_files"] == 4
+    assert health["hint_lag"] == 0
+    assert [(s["task"], s["files"]) for s in health["due"]] == [("compaction", 2), ("compaction", 2)]
+    empty.set_properties({"snapshot-retention": "0s", "min-snapshots": "1"})
+    due = empty.health()["due"]
+    assert (due[-1]["task"], due[-1]["files"]) == ("expiry", 3)
+    empty.maintain()
+    health = empty.health()
+    assert (health["small_files"], health["overlapping_files"], health["due"]) == (2, 0, [])
+
+    async def main():
+        async with timelake.AsyncLake(lake.location) as other:
+            return await (await other.table("readings")).health()
+
+    assert asyncio.run(main()) == health
+
+
+def test_shards(lake, empty):
+    fill(empty, 8)
+    before = rows_of(lake)
+    reports = [empty.maintain(shard=i, shards=3) for i in range(3)]
+    assert sum(report["partitions_compacted"] for report in reports) == 2
+    assert rows_of(lake) == before
+    assert empty.maintain(dry_run=True)["planned"] == []
+
+
+def test_wrong_options(timelake, empty):
+    for options in ({"shard": 2, "shards": 2}, {"shards": 0}, {"orphan_min_age": "1h"}, {"orphan_min_age": "x"}):
+        with pytest.raises(timelake.InvalidArgumentError):
+            empty.maintain(**options)
+    assert empty.maintain(orphan_min_age="1h", force=True)["orphans_deleted"] == 0
