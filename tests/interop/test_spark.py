@@ -158,6 +158,39 @@ def test_a_row_deleted_by_spark_stays_hidden_behind_our_compaction(lake):
     assert pyiceberg_table(lake.folder("t")).scan().to_arrow().num_rows == 18
 
 
+def test_our_deletes_over_those_of_spark(lake):
+    """Rows that a delete file marks are not seen and not counted; it goes with the last file that it applies to."""
+    import datetime
+    import pyarrow as pa
+    from conftest import pyiceberg_table
+    lake.run("create", "t", "--schema", "time:timestamptz, device:string, v:double", "--time-column", "time",
+             "--series-key", "device", "--prop", "timelake.shared=true", "--prop", "write.delete.mode=merge-on-read",
+             "--prop", "read.parquet.vectorization.enabled=false", "--prop", "auto-maintain=false")
+    schema = pa.schema([("time", pa.timestamp("us", "UTC")), ("device", pa.string()), ("v", pa.float64())])
+    at = datetime.datetime(2026, 1, 3, tzinfo=datetime.timezone.utc)
+    for i in range(4):
+        lake.append("t", pa.Table.from_pylist([dict(time=at + datetime.timedelta(seconds=10 * i + r), device="a",
+                                                    v=10.0 * i + r) for r in range(5)], schema))
+    spark(lake, "spark.sql('delete from h.default.t where v in (3, 21, 33)')")
+    left = {10 * i + r for i in range(4) for r in range(5)} - {3, 21, 33}
+
+    def check():
+        out = spark(lake, "print('ROWS', sorted(int(r[0]) for r in spark.sql('select v from h.default.t').collect()))")
+        assert f"ROWS {sorted(left)}" in out
+        assert {int(row["v"]) for row in lake.sql("SELECT v FROM t")} == left
+        assert set(pyiceberg_table(lake.folder("t")).scan().to_arrow()["v"].to_pylist()) == left
+
+    done = json.loads(lake.run("delete", "t", "--where", "v IN (3, 4, 22, 34)", "--json").stdout)
+    assert (done["rows"], done["files_rewritten"]) == (3, 3)
+    left -= {4, 22, 34}
+    check()
+    done = json.loads(lake.run("delete", "t", "--where", "time >= '2026-01-03 00:00:20+00'", "--json").stdout)
+    assert done["rows"] == len({v for v in left if v >= 20})
+    left = {v for v in left if v < 20}
+    check()
+    assert json.loads(lake.run("info", "t", "--json").stdout)["delete_files"] == 0
+
+
 def test_reads_tables_whose_columns_changed(lake):
     import datetime
     import pyarrow as pa
