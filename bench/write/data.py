@@ -62,3 +62,19 @@ def series(count, rows_each=1):
         "device": pa.array(np.char.add("device-", index.astype("U8"))),
         "value": index * 0.5,
     })
+
+
+HOUR_US = 3_600_000_000
+
+
+def hours(count):
+    """One row in each of the hours before START_US."""
+    moment = START_US - np.arange(count, 0, -1, dtype=np.int64) * HOUR_US
+    return pa.table({"time": times(moment), "device": pa.array(["device-0"] * count), "value": np.arange(count) * 0.5})
+
+
+def newest(count, minute):
+    """Rows of a hundred devices in one minute after START_US."""
+    moment = START_US + minute * 60_000_000 + np.arange(count, dtype=np.int64) * (60_000_000 // count)
+    device = pa.array([f"device-{i % 100}" for i in range(count)])
+    return pa.table({"time": times(moment), "device": device, "value": np.arange(count) * 0.5})

@@ -1,8 +1,8 @@
 """The write benchmark: ours, the peer, and DuckDB with PyIceberg where they can do the job.
 
     python bench/write/run.py [data=build/bench-data] [work=build/bench-write] [runs=5] [build=build/release]
-                              [only=cpu,iot,iiot,small,series,memory] [systems=ours,ours-bss,peer,pyiceberg]
-                              [appends=1000] [series=1000000] [seed=1] [out=bench/results]
+                              [only=cpu,iot,iiot,small,series,files,memory] [systems=ours,ours-bss,peer,pyiceberg]
+                              [appends=1000] [series=1000000] [files=100000] [seed=1] [out=bench/results]
 
 `data` holds tsbs_cpu.parquet and tsbs_iot_readings.parquet (TSBS' sets of that name); without the first the cpu set is
 generated, without the second the iot set is left out.
@@ -118,6 +118,25 @@ class Bench:
         answers = self.turns(0, "many_series", count=int(self.options["series"]), appends=15, each=10)
         self.latencies(f"10 rows into {int(self.options['series']):,} series", answers)
 
+    def files(self):
+        """Ours against itself: appends to a table of many files and to a new one, in turn."""
+        count = int(self.options["files"])
+        system = next(system for system in self.systems if system.name == "ours")
+        answer = system.ask("many_files", count=count, appends=200, each=1000)
+        if answer is None:
+            return
+        self.lines += [f"## 200 appends of 1,000 rows to a table of {count:,} files, and to a new table", "",
+                       "| measure | many files | new | many files / new |", "|---" * 4 + "|"]
+        mean = lambda values, share: statistics.mean(values)
+        for label, of, share in (("p50", percentile, 0.5), ("p90", percentile, 0.9), ("p99", percentile, 0.99),
+                                 ("mean", mean, None)):
+            for kind in ("ms", "cpu"):
+                many, new = (of(answer[kind][table], share) for table in ("many", "new"))
+                self.lines.append(f"| {label}, {'ms' if kind == 'ms' else 'CPU ms'} | {many:.2f} | {new:.2f} | "
+                                  f"{many / new:.2f} |")
+                print("files", self.lines[-1], file=sys.stderr, flush=True)
+        self.lines.append("")
+
     def latencies(self, title, answers):
         ms = {s: list_[0]["ms"] for s, list_ in answers.items()}
         count = {s: len(values) for s, values in ms.items()}
@@ -145,7 +164,7 @@ class Bench:
         for name in ("cpu", "iot", "iiot"):
             if name in wanted:
                 self.set(name)
-        for name in ("small", "series", "memory"):
+        for name in ("small", "series", "files", "memory"):
             if name in wanted:
                 getattr(self, name)()
         for system in self.systems:
@@ -159,8 +178,8 @@ class Bench:
 
 def main():
     options = {"data": "build/bench-data", "work": "build/bench-write", "runs": "5", "build": "build/release",
-               "only": "cpu,iot,iiot,small,series,memory", "systems": "ours,ours-bss,peer,pyiceberg",
-               "appends": "1000", "series": "1000000", "seed": "1", "out": "bench/results"}
+               "only": "cpu,iot,iiot,small,series,files,memory", "systems": "ours,ours-bss,peer,pyiceberg",
+               "appends": "1000", "series": "1000000", "files": "100000", "seed": "1", "out": "bench/results"}
     for argument in sys.argv[1:]:
         key, separator, value = argument.partition("=")
         if not separator or key not in options:

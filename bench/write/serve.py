@@ -29,9 +29,9 @@ class Ours:
 
         self.lake = timelake.Lake(folder)
 
-    def create(self, name, table, key):
+    def create(self, name, table, key, **options):
         return self.lake.create_table(name, table.schema, time_column="time", series_key=key,
-                                      properties=self.settings)
+                                      properties=self.settings, **options)
 
     def append(self, table, rows):
         table.append(rows)
@@ -99,10 +99,10 @@ class Tasks:
             self.sets[name] = data.read(name, self.source)
         return self.sets[name]
 
-    def fresh(self, table, key):
+    def fresh(self, table, key, **options):
         self.number += 1
         name = f"t{self.number}"
-        return name, self.system.create(name, table, key)
+        return name, self.system.create(name, table, key, **options)
 
     def done(self, name):
         self.system.drop(name)
@@ -149,6 +149,27 @@ class Tasks:
             taken.append((time.perf_counter() - start) * 1000)
         answer = {"ms": taken, "cpu": time.process_time() - cpu}
         self.done(name)
+        return answer
+
+    def many_files(self, count, appends, each):
+        """Appends to a table of so many files, one an hour, and to a new one, in turn: milliseconds of each."""
+        rows = data.hours(count)
+        tables, names = {}, []
+        for name in ("many", "new"):
+            made, tables[name] = self.fresh(rows, ["device"], chunk="hour")
+            names.append(made)
+        for begin in range(0, count, 10_000):
+            self.system.append(tables["many"], rows.slice(begin, 10_000))
+        answer = {kind: {name: [] for name in tables} for kind in ("ms", "cpu")}
+        for i in range(appends):
+            part = data.newest(each, i)
+            for name in ("many", "new") if i % 2 else ("new", "many"):
+                start, cpu = time.perf_counter(), time.process_time()
+                self.system.append(tables[name], part)
+                answer["ms"][name].append((time.perf_counter() - start) * 1000)
+                answer["cpu"][name].append((time.process_time() - cpu) * 1000)
+        for name in names:
+            self.done(name)
         return answer
 
     def memory(self, set, times):
