@@ -1,6 +1,5 @@
 #include "follow.h"
 
-#include <fcntl.h>
 #include <poll.h>
 #include <unistd.h>
 
@@ -8,8 +7,6 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <utility>
 
 #include <fmt/format.h>
@@ -18,6 +15,7 @@
 #include "interrupt.h"
 #include "output_stream.h"
 #include "report.h"
+#include "scratch_file.h"
 
 namespace timelake::cli {
 namespace {
@@ -27,41 +25,6 @@ using Clock = std::chrono::steady_clock;
 // A commit need not hold more, however many rows were asked for.
 constexpr size_t kMostBytes = size_t{64} << 20;
 constexpr size_t kReadBytes = size_t{64} << 10;
-
-// A folder for the file of each commit; goes with this.
-class Scratch {
- public:
-  ~Scratch() {
-    std::error_code ignored;
-    if (!folder_.empty()) std::filesystem::remove_all(folder_, ignored);
-  }
-
-  Status Make(FileFormat format) {
-    std::error_code error;
-    const auto base = std::filesystem::temp_directory_path(error);
-    if (error) return Status::IOError("no folder for temporary files: ", error.message());
-    std::string folder = (base / "timelake-follow-XXXXXX").string();
-    if (::mkdtemp(folder.data()) == nullptr) {
-      return Status::IOError("cannot create ", folder, ": ", std::strerror(errno));
-    }
-    folder_ = std::move(folder);
-    path_ = folder_ + (format == FileFormat::kTsv ? "/stdin.tsv" : "/stdin.csv");
-    return Status::OK();
-  }
-
-  Status Write(const std::string& text) const {
-    std::ofstream file(path_, std::ios::binary | std::ios::trunc);
-    file << text;
-    file.close();
-    return file ? Status::OK() : Status::IOError("cannot write ", path_);
-  }
-
-  const std::string& path() const { return path_; }
-
- private:
-  std::string folder_;
-  std::string path_;
-};
 
 class Follower {
  public:
@@ -78,7 +41,7 @@ class Follower {
 
   Table table_;
   const FollowOptions& options_;
-  Scratch scratch_;
+  ScratchFile scratch_;
   RecordCutter records_;
   Clock::time_point since_;  // of the oldest waiting record
   bool ended_ = false;
@@ -127,7 +90,8 @@ Status Follower::Read() {
 
 Status Follower::Commit() {
   const int64_t first_line = records_.first_line();
-  ARROW_RETURN_NOT_OK(scratch_.Write(records_.Take()));
+  ARROW_RETURN_NOT_OK(scratch_.Clear());
+  ARROW_RETURN_NOT_OK(scratch_.Append(records_.Take()));
   ImportOptions import = options_.import;
   if (!import.append.batch_id.empty()) import.append.batch_id += fmt::format("-{}", commits_);
   import.rows_per_commit = INT64_MAX;
@@ -153,7 +117,7 @@ Status Follower::Commit() {
 }
 
 Status Follower::Run(std::string* after_error) {
-  ARROW_RETURN_NOT_OK(scratch_.Make(options_.import.read.format));
+  ARROW_RETURN_NOT_OK(scratch_.Make());
   Status status;
   while (status.ok() && !ended_ && !Stopping()) {
     status = Read();

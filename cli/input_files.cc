@@ -5,8 +5,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
-#include <filesystem>
 #include <functional>
 #include <string_view>
 #include <utility>
@@ -59,24 +57,6 @@ Result<std::string> ReadText(int fd, std::string_view name) {
   return text;
 }
 
-Status Append(int fd, const std::string& path, std::string_view piece) {
-  while (!piece.empty()) {
-    const ssize_t written = ::write(fd, piece.data(), piece.size());
-    if (written >= 0) {
-      piece.remove_prefix(static_cast<size_t>(written));
-    } else if (errno != EINTR) {
-      return SystemError("cannot copy standard input to " + path, errno);
-    }
-  }
-  return Status::OK();
-}
-
-std::string_view SuffixOf(FileFormat format) {
-  if (format == FileFormat::kCsv) return ".csv";
-  if (format == FileFormat::kTsv) return ".tsv";
-  return ".parquet";
-}
-
 }  // namespace
 
 Result<std::string> ReadStdin() {
@@ -91,43 +71,6 @@ Result<std::string> ReadTextFile(const std::string& path) {
   return ReadText(file.get(), path);
 }
 
-// A file in a folder of its own, below the folder for temporary files.
-class InputFiles::Copy {
- public:
-  ~Copy() {
-    std::error_code ignored;
-    if (!folder_.empty()) std::filesystem::remove_all(folder_, ignored);
-  }
-
-  Status Fill(FileFormat format) {
-    std::error_code error;
-    const auto base = std::filesystem::temp_directory_path(error);
-    if (error) return Status::IOError("no folder for temporary files: ", error.message());
-    std::string folder = (base / "timelake-stdin-XXXXXX").string();
-    if (::mkdtemp(folder.data()) == nullptr) return SystemError("cannot create " + folder, errno);
-    folder_ = std::move(folder);
-    std::string plain = folder_ + "/stdin" + std::string(SuffixOf(format));
-    bool first = true, gzip = false;
-    {
-      const FileDescriptor file(::open(plain.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
-      if (file.get() < 0) return SystemError("cannot create " + plain, errno);
-      ARROW_RETURN_NOT_OK(ReadAll(STDIN_FILENO, kStdinName, [&](std::string_view piece) {
-        if (std::exchange(first, false)) gzip = piece.starts_with("\x1f\x8b");
-        return Append(file.get(), plain, piece);
-      }));
-    }
-    path_ = gzip ? plain + ".gz" : plain;
-    if (gzip) std::filesystem::rename(plain, path_, error);
-    return Status::OK();
-  }
-
-  const std::string& path() const { return path_; }
-
- private:
-  std::string folder_;
-  std::string path_;
-};
-
 Result<InputFiles> InputFiles::Expand(const std::vector<std::string>& paths, FileFormat format) {
   InputFiles input;
   const auto stdins = std::count(paths.begin(), paths.end(), "-");
@@ -137,8 +80,11 @@ Result<InputFiles> InputFiles::Expand(const std::vector<std::string>& paths, Fil
   }
   for (const std::string& path : paths) {
     if (path == "-") {
-      input.copy_ = std::make_shared<Copy>();
-      ARROW_RETURN_NOT_OK(input.copy_->Fill(format));
+      input.copy_ = std::make_shared<ScratchFile>();
+      ARROW_RETURN_NOT_OK(input.copy_->Make());
+      ARROW_RETURN_NOT_OK(ReadAll(STDIN_FILENO, kStdinName, [&](std::string_view piece) {
+        return input.copy_->Append(piece);
+      }));
       input.paths_.push_back(input.copy_->path());
     } else {
       ARROW_ASSIGN_OR_RAISE(auto found, ExpandFiles({path}, format));

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "scratch_file.h"
 #include "status.h"
 #include "timelake/ingest.h"
 
@@ -27,9 +28,8 @@ class InputFiles {
   std::string Reworded(std::string message) const;
 
  private:
-  class Copy;
   std::vector<std::string> paths_;
-  std::shared_ptr<Copy> copy_;
+  std::shared_ptr<ScratchFile> copy_;
 };
 
 }  // namespace timelake::cli

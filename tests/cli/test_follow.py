@@ -110,3 +110,29 @@ def test_wrong_use(tl):
     tl.fails("append", "t", "x.csv", "--follow", code=2, says="give - as the only file")
     tl.fails("append", "t", "-", "--follow", code=2, says="--input-format csv or tsv")
     tl.fails("append", "t", "-", "--follow", "--input-format", "csv", "--flush-rows", "0", code=2, says="--flush-rows")
+
+
+def test_a_kill_leaves_nothing_behind(tl):
+    tl.make_table(rows=None)
+    feed = Feed(tl, "--flush-ms", "50")
+    feed.send(HEADER + record(1))
+    feed.report()
+    feed.send(record(2))
+    feed.process.kill()
+    assert feed.end()[0] == -signal.SIGKILL
+    assert 1 <= count(tl) <= 2
+
+
+def test_a_kill_while_standard_input_is_copied_leaves_nothing_behind(tl):
+    tl.make_table(rows=None)
+    temp = tl.folder / "tmp"
+    temp.mkdir()
+    process = subprocess.Popen(tl.command("append", "t", "-", "--input-format", "csv"), stdin=subprocess.PIPE,
+                               env=tl.env | {"TMPDIR": str(temp)})
+    # More than a pipe holds: some of it has been copied when the last byte is in.
+    process.stdin.write((HEADER + "".join(record(i) for i in range(3000)) * 10).encode())
+    assert list(temp.iterdir()) == []
+    process.kill()
+    assert process.wait(timeout=60) == -signal.SIGKILL
+    assert list(temp.iterdir()) == []
+    assert count(tl) == 0
