@@ -9,6 +9,7 @@
 #include "table/changes.h"
 #include "table/load.h"
 #include "table/manifests.h"
+#include "table/partition_options.h"
 #include "table/settings_columns.h"
 #include "write/read_back.h"
 #include "write/write.h"
@@ -89,6 +90,7 @@ Result<write::Target> MakeTarget(const Handle& handle, const iceberg::TableMetad
   target.schema = *iceberg::CurrentSchema(metadata);
   target.spec = *iceberg::DefaultSpec(metadata);
   if (const auto* order = iceberg::DefaultSortOrder(metadata)) target.order = *order;
+  target.hashed_paths = table::HashesPaths(metadata);
   TL_ASSIGN_OR_RAISE(target.contract, table::ReadContract(metadata));
   TL_ASSIGN_OR_RAISE(target.settings, table::ResolveSettings(metadata.properties, session, call));
   auto& bloom = target.settings.bloom_columns;
@@ -184,6 +186,7 @@ Result<std::unique_ptr<AppendCall::Round>> AppendCall::Write(
   write_options.on_future = options_.on_future.value_or(OnFuture::kError);
   write_options.now_us = env.clock->NowMicros();
   write_options.cancelled = options_.cancelled;
+  write_options.coarse_spec = table::CoarseSpec(*metadata);
   round->started_boot_us = env.clock->BootMicros();
   auto written = write::WriteData(env, round->target, reader, write_options);
   if (!written.ok()) {
@@ -198,7 +201,7 @@ Result<table::AppendOutcome> AppendCall::Commit(const Round& round) const {
   table::AppendRequest request;
   request.files = round.written.files;
   request.data_keys = round.written.keys;
-  request.spec_id = round.target.spec.spec_id;
+  request.spec_id = round.written.spec_id;
   if (!create_) request.columns = round.columns;
   request.batch_id = options_.batch_id;
   request.summary = options_.properties;

@@ -140,7 +140,7 @@ class Merge {
     TL_ASSIGN_OR_RAISE(auto files,
                        write::RollingFiles::Make(&plan, request_.partition, env_.random->Next64(),
                                                  threads, &merged.files));
-    write::NewestRows newest(&unpartitioned, threads);
+    write::NewestRows newest(&unpartitioned);
     while (true) {
       TL_RETURN_NOT_OK(CheckCancelled());
       TL_ASSIGN_OR_RAISE(const auto chunk, merger.Next());
@@ -223,7 +223,7 @@ class Merge {
     options.cancelled = request_.cancelled;
     const int threads = write::MachineThreads();
     write::BoundedAppend append(&env_, &target_, &options, threads, &merged.files);
-    write::HeldRows held(memory_.held);
+    write::HeldRows held(memory_.held, write::KeyColumns(target_));
     const int64_t before = read_;
     for (size_t begin = 0; begin < request_.files.size();) {
       const size_t end = EndOfSmall(begin);

@@ -202,6 +202,15 @@ Status AddTiers(TableMetadata* metadata) {
   return AddTierSpecs(tiers, metadata);
 }
 
+// For appends that would make very many tiny files with the buckets.
+void AddCoarseSpec(TableMetadata* metadata) {
+  const iceberg::PartitionSpec& spec = *iceberg::DefaultSpec(*metadata);
+  iceberg::PartitionSpec coarse = WithoutBuckets(spec);
+  if (coarse.fields.size() == spec.fields.size()) return;
+  coarse.spec_id = metadata->partition_specs.back().spec_id + 1;
+  metadata->partition_specs.push_back(std::move(coarse));
+}
+
 Status AddUserProperties(const TableOptions& options,
                          std::map<std::string, std::string>* properties) {
   std::set<std::string> given;
@@ -265,6 +274,7 @@ Result<TableMetadata> NewTableMetadata(const Schema& schema, const TableOptions&
   TL_ASSIGN_OR_RAISE(auto partition_by, ReadPartitionBy(metadata.schemas[0], options));
   SetSpecAndOrder(options, std::move(partition_by), &metadata);
   TL_RETURN_NOT_OK(AddTiers(&metadata));
+  AddCoarseSpec(&metadata);
   return metadata;
 }
 

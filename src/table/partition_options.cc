@@ -166,6 +166,35 @@ std::vector<std::string> PartitionByTexts(const iceberg::PartitionSpec& spec,
   return texts;
 }
 
+bool HashesPaths(const iceberg::TableMetadata& metadata) {
+  const auto found = metadata.properties.find("write.object-storage.enabled");
+  return found != metadata.properties.end() && ToLowerAscii(found->second) == "true";
+}
+
+iceberg::PartitionSpec WithoutBuckets(const iceberg::PartitionSpec& spec) {
+  iceberg::PartitionSpec coarse;
+  for (const PartitionField& field : spec.fields) {
+    if (field.transform.kind != TransformKind::kBucket) coarse.fields.push_back(field);
+  }
+  return coarse;
+}
+
+std::optional<iceberg::PartitionSpec> CoarseSpec(const iceberg::TableMetadata& metadata) {
+  const iceberg::PartitionSpec& fine = *iceberg::DefaultSpec(metadata);
+  const iceberg::PartitionSpec coarse = WithoutBuckets(fine);
+  if (coarse.fields.size() == fine.fields.size()) return std::nullopt;
+  const auto same = [](const PartitionField& a, const PartitionField& b) {
+    return a.source_id == b.source_id && a.field_id == b.field_id && a.transform == b.transform;
+  };
+  for (const iceberg::PartitionSpec& spec : metadata.partition_specs) {
+    if (std::equal(spec.fields.begin(), spec.fields.end(), coarse.fields.begin(),
+                   coarse.fields.end(), same)) {
+      return spec;
+    }
+  }
+  return std::nullopt;
+}
+
 }  // namespace timelake::table
 
 namespace timelake {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "iceberg/partition.h"
+#include "iceberg/metadata.h"
 #include "timelake/options.h"
 
 namespace timelake::table {
@@ -24,5 +24,15 @@ Result<std::vector<iceberg::PartitionField>> ReadPartitionBy(const iceberg::Sche
 std::vector<std::string> PartitionByTexts(const iceberg::PartitionSpec& spec,
                                           const iceberg::Schema& schema,
                                           std::optional<int> time_id);
+
+// Property `write.object-storage.enabled`.
+bool HashesPaths(const iceberg::TableMetadata& metadata);
+
+// A spec without its bucket fields.
+iceberg::PartitionSpec WithoutBuckets(const iceberg::PartitionSpec& spec);
+
+// The spec of the table that is the default one without its buckets; nullopt if it has none, or no
+// buckets.
+std::optional<iceberg::PartitionSpec> CoarseSpec(const iceberg::TableMetadata& metadata);
 
 }  // namespace timelake::table

@@ -75,6 +75,10 @@ const std::vector<SettingDef>& Rows() {
        "write.parquet.compression-level"},
       {"write.format.default", "parquet", kAtTable, kChoice, 0, 0, "parquet",
        "Format of data files.", "write.format.default"},
+      {"write.object-storage.enabled", "false", kAtTable, kBool, 0, 0, "",
+       "Data files lie below folders that are named by a hash, so that a bucket spreads the "
+       "requests for the newest of them; for tables with thousands of requests a second.",
+       "write.object-storage.enabled"},
 
       // Queries.
       {"read-dedup", "", kAtTable | kAtSession, kBool, 0, 0, "",

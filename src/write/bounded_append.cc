@@ -6,6 +6,7 @@
 #include <arrow/util/thread_pool.h>
 
 #include "iceberg/arrow_schema.h"
+#include "write/coarse.h"
 #include "write/gather.h"
 #include "write/parallel.h"
 #include "write/read_back.h"
@@ -16,6 +17,8 @@ namespace {
 // Runs merged at once; with more of them groups of so many are merged into longer runs first.
 constexpr size_t kFanIn = 64;
 constexpr int64_t kLeastBatchRows = 16;
+// How much more than its rows a chunk of a merge takes where nearly all are of different series.
+constexpr int64_t kManySeries = 4;
 constexpr int64_t kMostBatchRows = 65536;
 
 std::shared_ptr<arrow::Schema> SchemaOfRows(const Target& target, const Rows& rows) {
@@ -76,7 +79,7 @@ BoundedAppend::BoundedAppend(const table::Env* env, const Target* target,
       memory_(PlanMemory(target->settings.write_memory_bytes)),
       order_(OrderColumns(*target)),
       distinct_(order_),
-      newest_(target, threads) {
+      newest_(target) {
   if (target->contract.dedup && target->contract.ingest_time_id) distinct_.pop_back();
 }
 
@@ -231,10 +234,22 @@ Result<BoundedAppend::Batches> BoundedAppend::Write(const Rows& rows,
 Result<BoundedAppend::Batches> BoundedAppend::Add(Batches part, bool last) {
   TL_RETURN_NOT_OK(CheckCancelled());
   TL_ASSIGN_OR_RAISE(const Rows rows, Combine(*target_, std::move(part), threads_));
-  TL_ASSIGN_OR_RAISE(const Arrangement arrangement, ArrangeRows(*target_, rows));
+  TL_ASSIGN_OR_RAISE(Arrangement arrangement, ArrangeRows(*target_, rows));
+  if (!prepared_) {  // the first part tells for all
+    TL_ASSIGN_OR_RAISE(auto coarse, WithoutBuckets(*target_, *options_, rows, arrangement));
+    if (coarse) {
+      coarse_ = std::move(coarse->target);
+      target_ = coarse_.get();
+      arrangement = std::move(coarse->arrangement);
+    }
+  }
   duplicates_ += arrangement.duplicates;
   TL_RETURN_NOT_OK(Prepare(arrangement.sorted));
   if (target_->contract.is_time_series()) {
+    // Keys of so many series take more memory than their rows, when runs are merged as well.
+    if (2 * static_cast<int64_t>(arrangement.newest.size()) > rows.count) {
+      memory_.merge = PlanMemory(target_->settings.write_memory_bytes).merge / kManySeries;
+    }
     TL_ASSIGN_OR_RAISE(auto newest, TakeRows(*target_, rows, arrangement.newest));
     TL_RETURN_NOT_OK(newest_.Add(std::move(newest)));
   }

@@ -41,6 +41,7 @@ class BoundedAppend {
   // Merges what waits. Files that are replaced are deleted.
   Status Finish();
 
+  int spec_id() const { return target_->spec.spec_id; }  // of the files
   int64_t duplicates() const { return duplicates_; }
   Result<std::shared_ptr<arrow::RecordBatch>> Newest() { return newest_.Finish(); }
 
@@ -69,6 +70,7 @@ class BoundedAppend {
 
   const table::Env* env_;
   const Target* target_;
+  std::unique_ptr<const Target> coarse_;  // what `target_` is then
   const WriteOptions* options_;
   int threads_;
   std::vector<StoredFile>* files_;

@@ -15,12 +15,13 @@ namespace timelake::write {
 Result<std::shared_ptr<arrow::RecordBatch>> TakeRows(const Target& target, const Rows& rows,
                                                      const std::vector<uint32_t>& positions);
 
-// The newest row of each series of rows that come in parts: holds about two rows a series.
+// The newest row of each series of rows that come in parts: holds up to two rows a series, and
+// while it puts parts together one column more.
 class NewestRows {
  public:
-  NewestRows(const Target* target, int threads) : target_(target), threads_(threads) {}
+  explicit NewestRows(const Target* target) : target_(target) {}
 
-  // The newest rows of the next part, one a series.
+  // The newest rows of the next part, one a series, in the order of the series key.
   Status Add(std::shared_ptr<arrow::RecordBatch> part);
 
   // Ordered by series key, nulls first. Empty if nothing was added.
@@ -30,7 +31,6 @@ class NewestRows {
   Status Reduce();
 
   const Target* target_;
-  int threads_;
   std::vector<std::shared_ptr<arrow::RecordBatch>> held_;  // the first: of all parts before
   int64_t held_rows_ = 0;
 };

@@ -5,6 +5,7 @@
 
 #include <arrow/record_batch.h>
 
+#include "base/hash.h"
 #include "base/uuid.h"
 #include "store/object_store.h"
 #include "write/parallel.h"
@@ -39,6 +40,17 @@ bool MayFollow(const FileFormat& format, const std::vector<ColumnPlan>& columns)
     if (format.columns[i].statistics && !columns[i].statistics) return false;
   }
   return true;
+}
+
+// Twenty bits of the name's hash as four folders, as Iceberg's layout for object stores has them.
+std::string HashFolders(const std::string& name) {
+  const auto hash = static_cast<uint32_t>(HashString(name));
+  std::string folders;
+  for (int bit = 19; bit >= 0; --bit) {
+    folders += (hash >> bit & 1) != 0 ? '1' : '0';
+    if (bit == 16 || bit == 12 || bit == 8 || bit == 0) folders += '/';
+  }
+  return folders;
 }
 
 }  // namespace
@@ -111,6 +123,7 @@ Result<FileFormat> RollingFiles::FormatOf(const Rows& rows, const std::vector<ui
 Status RollingFiles::Begin(FileFormat format) {
   open_ = {};
   open_.name = folder_ + FormatUuid(NewUuidV7(plan_->now_ms, *random_)) + ".parquet";
+  if (plan_->target->hashed_paths) open_.name = HashFolders(open_.name) + open_.name;
   open_.format = std::move(format);
   TL_ASSIGN_OR_RAISE(auto sink, plan_->env->store->OpenWrite(plan_->folder_key + open_.name));
   TL_ASSIGN_OR_RAISE(open_.writer, DataFileWriter::Open(std::move(sink), open_.format));

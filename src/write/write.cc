@@ -10,6 +10,7 @@
 #include "iceberg/arrow_schema.h"
 #include "write/align.h"
 #include "write/bounded_append.h"
+#include "write/coarse.h"
 #include "write/combine.h"
 #include "write/held_rows.h"
 #include "write/newest.h"
@@ -52,7 +53,7 @@ class Appender {
         options_(options),
         files_(files),
         memory_(PlanMemory(target.settings.write_memory_bytes)),
-        held_(memory_.held) {}
+        held_(memory_.held, KeyColumns(target)) {}
 
   Status Run(arrow::RecordBatchReader* reader);
 
@@ -119,12 +120,16 @@ Status Appender::WriteAtOnce() {
   const int threads = ThreadsFor(options_, held_.rows());
   TL_ASSIGN_OR_RAISE(const Rows rows, Combine(target_, held_.Take(), threads));
   TL_RETURN_NOT_OK(CheckCancelled(target_, options_));
-  TL_ASSIGN_OR_RAISE(const Arrangement arrangement, ArrangeRows(target_, rows));
+  TL_ASSIGN_OR_RAISE(Arrangement arrangement, ArrangeRows(target_, rows));
+  TL_ASSIGN_OR_RAISE(auto coarse, WithoutBuckets(target_, options_, rows, arrangement));
+  if (coarse) arrangement = std::move(coarse->arrangement);
+  const Target& target = coarse ? *coarse->target : target_;
+  written.spec_id = target.spec.spec_id;
   written.duplicates = arrangement.duplicates;
   if (target_.contract.is_time_series()) {
     TL_ASSIGN_OR_RAISE(written.newest, TakeRows(target_, rows, arrangement.newest));
   }
-  TL_ASSIGN_OR_RAISE(FilePlan plan, FilePlan::Make(env_, target_, arrangement.sorted));
+  TL_ASSIGN_OR_RAISE(FilePlan plan, FilePlan::Make(env_, target, arrangement.sorted));
   plan.cancelled = options_.cancelled;
   plan.group_bytes = 2 * memory_.group;
   WarnOfFanOut(env_, target_, arrangement.partitions.size());
@@ -143,6 +148,7 @@ Status Appender::WriteAtOnce() {
 }
 
 Status Appender::Run(arrow::RecordBatchReader* reader) {
+  written.spec_id = target_.spec.spec_id;
   TL_RETURN_NOT_OK(ReadAll(reader));
   if (!bounded_) {
     if (!held_.empty()) return WriteAtOnce();
@@ -153,6 +159,7 @@ Status Appender::Run(arrow::RecordBatchReader* reader) {
   }
   if (!held_.empty()) TL_RETURN_NOT_OK(AddPart(/*last=*/true));
   TL_RETURN_NOT_OK(Writing(target_, bounded_->Finish()));
+  written.spec_id = bounded_->spec_id();
   written.duplicates = bounded_->duplicates();
   if (target_.contract.is_time_series()) {
     TL_ASSIGN_OR_RAISE(written.newest, bounded_->Newest());

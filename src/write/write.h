@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,7 @@ struct Target {
   iceberg::SortOrder order;  // order 1 of ours, or whatever the table declares
   table::Contract contract;
   table::Settings settings;
+  bool hashed_paths = false;  // write.object-storage.enabled: folders of a hash before all others
 };
 
 struct WriteOptions {
@@ -33,11 +35,15 @@ struct WriteOptions {
   int64_t now_us = 0;  // fills the ingest-time column; max-future counts from it
   int threads = 0;     // 0: as many as the machine has
   std::function<bool()> cancelled;
+  // The target's spec without its buckets, which rows of many chunks may be written with: few files
+  // instead of very many tiny ones.
+  std::optional<iceberg::PartitionSpec> coarse_spec = std::nullopt;
 };
 
 struct Written {
   std::vector<iceberg::DataFile> files;  // in the order of their paths
   std::vector<std::string> keys;         // store keys of the files, for Sync and clean-up
+  int spec_id = 0;                       // that all of them are partitioned by
   int64_t rows_in = 0;
   int64_t rows = 0;        // rows in the files
   int64_t skipped = 0;     // dropped by on_future

@@ -76,7 +76,8 @@ TEST(ChunkTiers, ANewTableHasASpecForEach) {
   const auto metadata = Made(options);
   EXPECT_THAT(Specs(metadata), ElementsAre("0: 1000 time_hour hour 1001 host_bucket bucket[4]",
                                            "1: 1002 time_day day 1001 host_bucket bucket[4]",
-                                           "2: 1003 time_month month 1001 host_bucket bucket[4]"));
+                                           "2: 1003 time_month month 1001 host_bucket bucket[4]",
+                                           "3: 1000 time_hour hour"));
   EXPECT_EQ(metadata.default_spec_id, 0);
   EXPECT_EQ(metadata.last_partition_id, 1003);
   EXPECT_EQ(metadata.properties.at("timelake.chunk-interval"), "hour");

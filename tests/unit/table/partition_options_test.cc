@@ -54,6 +54,28 @@ std::string Refused(const std::string& text, TableOptions options = Keyed()) {
   return metadata.status().message();
 }
 
+TEST(PartitionBy, ASpecWithoutTheBucketsIsThere) {
+  TableOptions options = Keyed();
+  const auto coarse = [&] { return CoarseSpec(Made(options).ValueOrDie()); };
+  EXPECT_FALSE(coarse().has_value());
+  options.partition_by = {"identity(site)"};
+  EXPECT_FALSE(coarse().has_value());
+  EXPECT_EQ(Made(options)->partition_specs.size(), 1u);
+  options.partition_by = {"bucket(4, host)", "identity(site)"};
+  const auto found = coarse();
+  ASSERT_TRUE(found.has_value());
+  EXPECT_EQ(found->spec_id, 1);
+  ASSERT_EQ(found->fields.size(), 2u);
+  EXPECT_EQ(found->fields[0].name, "time_day");
+  EXPECT_EQ(found->fields[1].name, "site");
+  EXPECT_EQ(found->fields[1].field_id, 1002);
+  // Tables of others need not have one.
+  auto metadata = Made(options).ValueOrDie();
+  EXPECT_EQ(metadata.default_spec_id, 0);
+  metadata.partition_specs.pop_back();
+  EXPECT_FALSE(CoarseSpec(metadata).has_value());
+}
+
 TEST(PartitionBy, BucketsAndIdentity) {
   TableOptions options = Keyed();
   EXPECT_THAT(Fields(options), ElementsAre("1000 time_day day"));

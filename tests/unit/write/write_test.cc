@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include "base/hash.h"
 #include "base/utf8.h"
 #include "unit/write/random_rows.h"
 #include "write/align.h"
@@ -92,6 +93,31 @@ TEST(WriteData, PartitionPathsAreEncodedValuesAreNot) {
   EXPECT_EQ(written.files[0].partition, std::vector<Value>{std::string("dev/app 1#x")});
   EXPECT_THAT(written.keys[1], HasSubstr("/tenant=null/"));
   EXPECT_EQ(written.files[1].partition, std::vector<Value>{Value{}});
+}
+
+TEST(WriteData, NamesBelowFoldersOfAHash) {
+  const table::Env env = TestEnv();
+  Target target = TargetOf({});
+  target.hashed_paths = true;
+  const Written written = Unwrapped(WriteBatches(env, target, {ThreeDays()}));
+  ASSERT_EQ(written.files.size(), 3u);
+  std::set<std::string> folders;
+  for (size_t i = 0; i < 3; ++i) {
+    const std::string& path = written.files[i].file_path;
+    EXPECT_THAT(path, testing::MatchesRegex("memory://wh/ns/t/data/[01]{4}/[01]{4}/[01]{4}/[01]{8}/"
+                                            "time_day=[0-9-]{10}/[0-9a-f-]{36}[.]parquet"));
+    EXPECT_THAT(path, testing::EndsWith(written.keys[i]));
+    const size_t data = std::string("memory://wh/ns/t/data/").size(),
+                 hash = 4 + 1 + 4 + 1 + 4 + 1 + 9;
+    folders.insert(path.substr(data, hash));
+    // The last twenty bits, the highest first.
+    std::string bits;
+    for (const char c : path.substr(data, hash)) bits += c == '/' ? "" : std::string(1, c);
+    EXPECT_EQ(std::stoul(bits, nullptr, 2),
+              static_cast<uint32_t>(HashString(path.substr(data + hash))) & 0xFFFFF);
+  }
+  EXPECT_GT(folders.size(), 1u);
+  EXPECT_EQ(ReadAll(env, written)->num_rows(), written.rows);
 }
 
 TEST(WriteData, NamesDependOnNothingButTheSeed) {
