@@ -209,6 +209,8 @@ void AddMaintain(CLI::App* app, Context* context) {
                     "Only show what would be dropped and merged, and why");
   command->add_flag("--no-compact", arguments->no_compact, "Merge no files");
   command->add_flag("--no-retention", arguments->no_retention, "Drop no past partitions");
+  command->add_flag("--exact", arguments->options.exact,
+                    "Delete single rows past retention, too, out of partitions that stay");
   command->add_flag("--no-manifests", arguments->no_manifests, "Leave manifests as they are");
   command->add_flag("--no-expire", arguments->no_expire, "Expire no snapshots and delete nothing");
   command->add_flag("--no-orphans", arguments->no_orphans,

@@ -17,6 +17,7 @@ namespace timelake {
 // Which tasks run, in this order. docs/maintenance.md says what each does.
 struct MaintainOptions {
   bool retention = true;  // partitions older than the table's retention are dropped
+  bool exact = false;     // and rows older than it out of the partitions that stay
   // Small, unsorted and overlapping data files are merged; a lost last-value index is built again.
   bool compact = true;
   bool manifests = true;  // clustered by time where queries would open many of them

@@ -425,6 +425,7 @@ nb::dict Maintain(const TableObject& self, const nb::dict& given,
                   const std::shared_ptr<CancelToken>& token) {
   MaintainOptions options;
   options.retention = nb::cast<bool>(given["retention"]);
+  options.exact = nb::cast<bool>(given["exact"]);
   options.compact = nb::cast<bool>(given["compact"]);
   options.manifests = nb::cast<bool>(given["manifests"]);
   options.expire = nb::cast<bool>(given["expire"]);

@@ -318,6 +318,7 @@ class AsyncTable:
         expire: bool = True,
         rollups: bool = True,
         *,
+        exact: bool = False,
         manifests: bool = True,
         orphans: bool = True,
         orphan_min_age: str = "3d",
@@ -334,6 +335,7 @@ class AsyncTable:
         options = maintain_options(
             compact=compact,
             retention=retention,
+            exact=exact,
             expire=expire,
             manifests=manifests,
             orphans=orphans,

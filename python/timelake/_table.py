@@ -526,6 +526,7 @@ class Table:
         expire: bool = True,
         rollups: bool = True,
         *,
+        exact: bool = False,
         manifests: bool = True,
         orphans: bool = True,
         orphan_min_age: str = "3d",
@@ -551,6 +552,7 @@ class Table:
             retention: Drop past partitions.
             expire: Expire snapshots and delete what nothing needs any more.
             rollups: Not in this version.
+            exact: Delete single rows past retention, too, out of partitions that stay.
             manifests: Cluster manifests by time where queries would open many of them.
             orphans: Delete objects of the table's folders that no version refers to.
             orphan_min_age: Younger objects are no orphans: a writer may be about to commit them.
@@ -580,6 +582,7 @@ class Table:
             maintain_options(
                 compact=compact,
                 retention=retention,
+                exact=exact,
                 expire=expire,
                 manifests=manifests,
                 orphans=orphans,
@@ -664,6 +667,7 @@ def maintain_options(
     *,
     compact: bool,
     retention: bool,
+    exact: bool,
     expire: bool,
     manifests: bool,
     orphans: bool,
@@ -680,6 +684,7 @@ def maintain_options(
     return {
         "compact": bool(compact),
         "retention": bool(retention),
+        "exact": bool(exact),
         "expire": bool(expire),
         "manifests": bool(manifests),
         "orphans": bool(orphans),

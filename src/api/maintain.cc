@@ -30,7 +30,8 @@ std::set<int64_t> SnapshotIds(const iceberg::TableMetadata& metadata) {
 class Run {
  public:
   Run(Table& table, const MaintainOptions& options)
-      : handle_(*table.impl()->handle),
+      : table_(table),
+        handle_(*table.impl()->handle),
         env_(handle_.env()),
         session_(table.impl()->catalog->session_settings()),
         options_(options),
@@ -127,11 +128,49 @@ class Run {
                                  partition.files, partition.bytes, partition.rows});
     }
     report_.files_held_back = done.held_back;
-    if (options_.dry_run) return Status::OK();
-    report_.partitions_dropped = static_cast<int64_t>(done.partitions.size());
-    report_.files_dropped = done.files;
-    report_.rows_dropped = done.rows;
+    if (!options_.dry_run) {
+      report_.partitions_dropped = static_cast<int64_t>(done.partitions.size());
+      report_.files_dropped = done.files;
+      report_.rows_dropped = done.rows;
+    }
+    return options_.exact ? DeletePast(target) : Status::OK();
+  }
+
+  // Single rows that are past, of partitions that are not past as a whole.
+  Status DeletePast(const write::Target& target) {
+    TL_RETURN_NOT_OK(CheckCancelled());
+    int64_t cutoff = 0;
+    if (__builtin_sub_overflow(env_.clock->NowMicros(), *target.contract.retention_us, &cutoff)) {
+      return Status::OK();
+    }
+    const iceberg::Field* time = iceberg::FindFieldById(target.schema, *target.contract.time_id);
+    const bool zoned = time->type.id == iceberg::TypeId::kTimestamptz;
+    DeleteOptions options;
+    options.dry_run = options_.dry_run;
+    options.cancelled = options_.cancelled;
+    TL_ASSIGN_OR_RAISE(
+        const DeleteResult done,
+        table_.Delete(fmt::format("\"{}\" < {}({})", Doubled(time->name),
+                                  zoned ? "make_timestamptz" : "make_timestamp", cutoff),
+                      options));
+    if (options_.dry_run) {
+      // Rows of past partitions are among them.
+      int64_t rows = done.rows;
+      for (const MaintainStep& step : report_.planned) rows -= step.rows;
+      if (rows > 0) report_.planned.push_back({"retention", "", "rows past retention", 0, 0, rows});
+      return Status::OK();
+    }
+    report_.rows_dropped += done.rows;
+    report_.files_dropped += done.files_dropped;
+    report_.files_rewritten += done.files_rewritten;
+    report_.files_written += done.files_written;
     return Status::OK();
+  }
+
+  static std::string Doubled(const std::string& name) {
+    std::string text;
+    for (const char c : name) text.append(c == '"' ? 2 : 1, c);
+    return text;
   }
 
   Status Compact() {
@@ -152,8 +191,8 @@ class Run {
           {"compaction", merge.partition, merge.reason, merge.files, merge.bytes, merge.rows});
     }
     report_.partitions_compacted = done.partitions;
-    report_.files_rewritten = done.files_rewritten;
-    report_.files_written = done.files_written;
+    report_.files_rewritten += done.files_rewritten;
+    report_.files_written += done.files_written;
     report_.rows_rewritten = done.rows_rewritten;
     report_.bytes_rewritten = done.bytes_rewritten;
     report_.bytes_written = done.bytes_written;
@@ -243,6 +282,7 @@ class Run {
     return Status::OK();
   }
 
+  Table& table_;
   table::Handle& handle_;
   const table::Env& env_;
   const table::SettingMap& session_;

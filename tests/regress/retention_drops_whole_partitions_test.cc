@@ -96,6 +96,42 @@ TEST_F(RetentionTest, OfAllRowsLeavesAnEmptyTable) {
   ExpectLatest(lake, "a2");
 }
 
+TEST_F(RetentionTest, ExactlyAlsoTakesRowsOutOfPartitionsThatStay) {
+  Lake lake = OpenLake();
+  TableOptions options = Kept("5d");
+  options.chunk = Chunk::kMonth;
+  options.dedup = true;
+  Table table = Must(lake.CreateTable("t", kColumns, options));
+  const int64_t now = SystemClock()->NowMicros();
+  const int64_t cutoff = now - 5 * kDay;
+  // Some rows of b and all of c are past, at most of two months; replaced rows go with those that
+  // replaced them.
+  for (int round = 0; round < 2; ++round) {
+    TL_OK(table
+              .Append(Batch({{cutoff - kDay, "b", 1.0 + round},
+                             {cutoff - 1, "c", 2.0 + round},
+                             {cutoff + kMicrosPerHour, "b", 3.0 + round},
+                             {now, "a", 4.0 + round}}))
+              .status());
+  }
+  MaintainOptions exact;
+  exact.compact = exact.expire = exact.orphans = false;
+  exact.exact = true;
+  exact.dry_run = true;
+  int64_t rows = 0;
+  for (const auto& step : Must(Maintain(table, exact)).planned) rows += step.rows;
+  EXPECT_GE(rows, 2);
+  EXPECT_EQ(Ask(lake, "SELECT count(*) FROM t"), "4");
+  exact.dry_run = false;
+  EXPECT_GE(Must(Maintain(table, exact)).rows_dropped, 2);
+  EXPECT_EQ(Ask(lake, "SELECT count(*) FROM t"), "2");
+  ExpectLatest(lake, "a5 b4");
+  exact.compact = true;
+  Must(Maintain(table, exact));
+  EXPECT_EQ(Ask(lake, "SELECT count(*) FROM t"), "2");
+  ExpectLatest(lake, "a5 b4");
+}
+
 TEST_F(RetentionTest, CanBeLeftOut) {
   Lake lake = OpenLake();
   Table table = Must(lake.CreateTable("t", kColumns, Kept("1d")));
