@@ -81,20 +81,27 @@ struct AppenderOptions {
   AppendOptions append;
   int64_t flush_rows = 100'000;      // a commit begins when so many rows wait,
   int64_t flush_interval_ms = 1000;  // or when the oldest of them has waited so long
+  // A local file that keeps the rows which were taken and are not committed yet; empty: none.
+  // Append then returns when they are on the disk. Open commits what an earlier process left in it,
+  // once, and Close removes it. For one table and one appender at a time.
+  std::string write_ahead = {};
 };
 
 struct AppenderStats {
   int64_t rows = 0;     // durable
   int64_t skipped = 0;  // dropped by `on_future = skip`
   int64_t commits = 0;
-  int64_t version = 0;  // of the last commit
+  int64_t version = 0;    // of the last commit
+  int64_t recovered = 0;  // rows that Open found in the write-ahead file and committed
 };
 
 // Turns many small writes into few commits. Rows wait in memory, and while one commit is under way
-// the next gathers; what is not yet acknowledged is lost with the process. A commit whose outcome
-// is unknown is repeated with its batch id. Thread-safe.
+// the next gathers; what is not yet acknowledged is lost with the process, unless there is a
+// write-ahead file. A commit whose outcome is unknown is repeated with its batch id. Thread-safe.
 class Appender {
  public:
+  // kInvalidArgument: the write-ahead file is in use, or of another table. kCorrupt: it is damaged.
+  // Errors of commits of what it holds leave it as it is.
   static arrow::Result<std::shared_ptr<Appender>> Open(const Table& table,
                                                        const AppenderOptions& options = {});
   // As Close; an error goes to the log.

@@ -32,6 +32,7 @@ nb::dict ToDict(const AppenderStats& stats) {
   d["skipped"] = stats.skipped;
   d["commits"] = stats.commits;
   d["version"] = stats.version;
+  d["recovered"] = stats.recovered;
   return d;
 }
 

@@ -150,8 +150,9 @@ AppendOptions ToAppendOptions(const nb::dict& given) {
 }
 
 nb::object NewAppender(const TableObject& self, const nb::dict& given, int64_t flush_rows,
-                       int64_t flush_interval_ms) {
-  return OpenAppender(self.core(), {ToAppendOptions(given), flush_rows, flush_interval_ms});
+                       int64_t flush_interval_ms, std::string write_ahead) {
+  return OpenAppender(
+      self.core(), {ToAppendOptions(given), flush_rows, flush_interval_ms, std::move(write_ahead)});
 }
 
 // What an interrupted commit still did; it stays when Python raises.
@@ -487,7 +488,7 @@ void BindTable(nb::module_& m) {
       .def("append", &Append, nb::arg("source"), nb::arg("options"), nb::arg("progress").none(),
            nb::arg("token") = nb::none())
       .def("appender", &NewAppender, nb::arg("options"), nb::arg("flush_rows"),
-           nb::arg("flush_interval_ms"))
+           nb::arg("flush_interval_ms"), nb::arg("write_ahead"))
       .def("import_files", &ImportIntoTable, nb::arg("paths"), nb::arg("options"),
            nb::arg("progress").none(), nb::arg("token") = nb::none())
       .def("maintain", &Maintain, nb::arg("options"), nb::arg("token") = nb::none())

@@ -21,7 +21,8 @@ class Appender:
 
     A commit begins when ``flush_rows`` rows wait or the oldest has waited for ``flush_interval``
     seconds; meanwhile the next rows gather. Rows are durable when :meth:`wait`, :meth:`flush` or
-    the end of the ``with`` block says so; what was not acknowledged is lost with the process.
+    the end of the ``with`` block says so; what was not acknowledged is lost with the process, unless
+    there is a write-ahead file.
     Thread-safe. Not usable in a forked child process.
     """
 

@@ -115,7 +115,7 @@ class Table:
         token: CancelToken | None = None,
     ) -> dict[str, Any]: ...
     def appender(
-        self, options: dict[str, Any], flush_rows: int, flush_interval_ms: int
+        self, options: dict[str, Any], flush_rows: int, flush_interval_ms: int, write_ahead: str
     ) -> Appender: ...
     def import_files(
         self,

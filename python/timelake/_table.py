@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 from . import _data, _progress
@@ -206,6 +207,7 @@ class Table:
         properties: Mapping[str, Any] | None = None,
         on_future: str | None = None,
         settings: Mapping[str, Any] | None = None,
+        write_ahead: StrPath | None = None,
     ) -> Appender:
         """Turns many small writes into few commits; a context manager.
 
@@ -217,6 +219,9 @@ class Table:
             properties: Extra keys for the summaries of the snapshots.
             on_future: As for :meth:`append`.
             settings: As for :meth:`append`.
+            write_ahead: A local file that keeps rows from :meth:`Appender.append` on, which then
+                returns when they are on the disk, until they are committed. What a process leaves in it
+                the next appender with the same file commits, once. For one appender at a time.
 
         Example:
             >>> with table.appender() as appender:
@@ -226,7 +231,8 @@ class Table:
         """
         options = append_options(batch_id, properties, on_future, settings)
         milliseconds = max(1, round(flush_interval * 1000))
-        return Appender(self, self._core.appender(options, flush_rows, milliseconds))
+        ahead = "" if write_ahead is None else os.fspath(write_ahead)
+        return Appender(self, self._core.appender(options, flush_rows, milliseconds, ahead))
 
     def import_files(
         self,

@@ -85,6 +85,7 @@ class AppenderStats(TypedDict):
     skipped: int  #: rows dropped by ``on_future="skip"``
     commits: int
     version: int  #: of the table after the last commit; 0 before the first
+    recovered: int  #: rows that were found in the write-ahead file and committed
 
 
 class ImportReport(TypedDict):

@@ -13,6 +13,7 @@
 
 #include "api/append.h"
 #include "api/new_columns.h"
+#include "api/write_ahead.h"
 #include "base/uuid.h"
 #include "table/load.h"
 #include "table/table_impl.h"
@@ -27,6 +28,10 @@ using Steady = std::chrono::steady_clock;
 
 // Commits' worth of rows that may wait before writers have to.
 constexpr int64_t kMostWaiting = 4;
+// Size from which on the write-ahead file is emptied when nothing is in it that is needed, and that
+// at which writers wait until it can be.
+constexpr int64_t kAheadBytes = int64_t{1} << 20;
+constexpr int64_t kMostAheadBytes = int64_t{256} << 20;
 // Times that a commit is sent again while its outcome is unknown.
 constexpr int kRepeats = 3;
 
@@ -74,22 +79,25 @@ class WaitingRows : public arrow::RecordBatchReader {
 
 class Appender::Impl {
  public:
-  Impl(Table table, AppenderOptions options, int schema_id, write::Target target)
+  Impl(Table table, AppenderOptions options, int schema_id, write::Target target,
+       std::unique_ptr<api::WriteAhead> ahead)
       : table_(std::move(table)),
         options_(std::move(options)),
         write_memory_bytes_(target.settings.write_memory_bytes),
         schema_id_(schema_id),
-        target_(std::make_shared<const write::Target>(std::move(target))) {
+        target_(std::make_shared<const write::Target>(std::move(target))),
+        ahead_(std::move(ahead)) {
     if (options_.append.batch_id.empty()) {
       options_.append.batch_id = FormatUuid(NewUuidV4(*env().random));
     }
-    thread_ = std::thread([this] { Run(); });
   }
   ~Impl() { Stop(); }
 
   const table::Env& env() const { return table_.impl()->handle->env(); }
   const std::string& name() const { return table_.name(); }
 
+  // Commits what the write-ahead file holds, then takes writes.
+  Status Start();
   Result<int64_t> Append(arrow::RecordBatchReader* reader);
   Status Wait(int64_t write);
   Result<AppenderStats> Flush();
@@ -112,8 +120,14 @@ class Appender::Impl {
   Result<std::shared_ptr<const write::Target>> TargetFor(const arrow::Schema& data);
   Result<Batches> Align(arrow::RecordBatchReader* reader, int64_t* skipped);
   bool IsDue() const;
+  // The write-ahead file is as large as it may be.
+  bool IsFull() const {
+    return ahead_ && ahead_->size() >= kMostAheadBytes && settled_ < last_write_;
+  }
   void Run();
-  Result<AppendResult> Commit(const Batches& batches, int64_t number) const;
+  std::string NextBatchId() { return fmt::format("{}-{}", options_.append.batch_id, commits_++); }
+  Result<AppendResult> Commit(const Batches& batches, const std::string& batch_id) const;
+  void EndCommit(const Status& status);
 
   Table table_;
   AppenderOptions options_;
@@ -126,6 +140,7 @@ class Appender::Impl {
   arrow::FieldVector new_columns_;  // that writes have had beyond them
 
   mutable std::mutex mutex_;
+  std::unique_ptr<api::WriteAhead> ahead_;  // null: none
   std::condition_variable changed_;
   Group waiting_;
   int64_t last_write_ = 0;
@@ -217,9 +232,11 @@ Result<int64_t> Appender::Impl::Append(arrow::RecordBatchReader* reader) {
   const auto closed = [this] {
     return InvalidArgument("table {}: the appender is closed", table_.name());
   };
-  changed_.wait(lock,
-                [this] { return stopping_ || waiting_.rows < kMostWaiting * options_.flush_rows; });
+  changed_.wait(lock, [this] {
+    return stopping_ || (waiting_.rows < kMostWaiting * options_.flush_rows && !IsFull());
+  });
   if (stopping_) return closed();
+  if (ahead_) TL_RETURN_NOT_OK(ahead_->Write(batches));
   stats_.skipped += skipped;
   if (waiting_.batches.empty()) waiting_.since = Steady::now();
   for (auto& batch : batches) {
@@ -264,11 +281,45 @@ void Appender::Impl::Stop() {
     changed_.notify_all();
   }
   if (thread_.joinable()) thread_.join();
+  std::lock_guard lock(mutex_);
+  if (!ahead_) return;
+  // What is not known to be over is for the next appender.
+  const Status removed = ahead_->empty() ? ahead_->Remove() : Status::OK();
+  if (!removed.ok()) env().Log(LogLevel::kWarning, MessageOf(removed));
+  ahead_.reset();
+}
+
+Status Appender::Impl::Start() {
+  if (ahead_) {
+    if (!ahead_->torn_path().empty()) {
+      env().Log(LogLevel::kWarning,
+                fmt::format("table {}: the last write to write-ahead file {} was cut off before it "
+                            "was taken; what is left of it is in {}",
+                            name(), options_.write_ahead, ahead_->torn_path()));
+    }
+    for (const api::WriteAhead::Left& left : std::vector<api::WriteAhead::Left>(ahead_->left())) {
+      std::string batch_id = left.batch_id;
+      if (batch_id.empty()) {
+        batch_id = NextBatchId();
+        TL_RETURN_NOT_OK(ahead_->BeginCommit(batch_id));
+      }
+      auto committed = Commit(left.batches, batch_id);
+      if (!committed.ok()) {
+        return WithContext(committed.status(),
+                           "rows left in write-ahead file " + options_.write_ahead);
+      }
+      if (!committed->duplicate) stats_.recovered += committed->rows;
+      stats_.version = committed->version;
+    }
+    if (!ahead_->left().empty()) TL_RETURN_NOT_OK(ahead_->Reset());
+  }
+  thread_ = std::thread([this] { Run(); });
+  return Status::OK();
 }
 
 bool Appender::Impl::IsDue() const {
   if (waiting_.batches.empty()) return false;
-  return stopping_ || flush_to_ > settled_ || waiting_.rows >= options_.flush_rows ||
+  return stopping_ || flush_to_ > settled_ || IsFull() || waiting_.rows >= options_.flush_rows ||
          // A commit that need not let rows wait on disk.
          2 * waiting_.bytes >= write_memory_bytes_ ||
          Steady::now() - waiting_.since >= std::chrono::milliseconds(options_.flush_interval_ms);
@@ -292,15 +343,21 @@ void Appender::Impl::Run() {
       }
     }
     const Group group = std::exchange(waiting_, {});
-    const int64_t number = commits_++;
-    lock.unlock();
+    const std::string batch_id = NextBatchId();
     Result<AppendResult> committed = InternalError("no commit");
+    const Status begun = ahead_ ? ahead_->BeginCommit(batch_id) : Status::OK();
+    lock.unlock();
     try {
-      committed = Commit(group.batches, number);
+      if (begun.ok()) {
+        committed = Commit(group.batches, batch_id);
+      } else {
+        committed = begun;
+      }
     } catch (const std::exception& e) {  // out of memory: it must not leave the thread
       committed = IoError("the append failed: {}", e.what());
     }
     lock.lock();
+    if (begun.ok()) EndCommit(committed.status());
     if (committed.ok()) {
       stats_.rows += committed->rows;
       stats_.version = committed->version;
@@ -313,9 +370,18 @@ void Appender::Impl::Run() {
   }
 }
 
-Result<AppendResult> Appender::Impl::Commit(const Batches& batches, int64_t number) const {
+// A commit whose outcome is unknown stays in the write-ahead file, whose next reader finds out.
+void Appender::Impl::EndCommit(const Status& status) {
+  if (!ahead_ || KindOf(status) == ErrorKind::kCommitUnknown) return;
+  Status ended = ahead_->EndCommit();
+  if (ended.ok() && ahead_->empty() && ahead_->size() >= kAheadBytes) ended = ahead_->Reset();
+  if (!ended.ok()) env().Log(LogLevel::kWarning, MessageOf(ended));
+}
+
+Result<AppendResult> Appender::Impl::Commit(const Batches& batches,
+                                            const std::string& batch_id) const {
   AppendOptions options = options_.append;
-  options.batch_id = fmt::format("{}-{}", options.batch_id, number);
+  options.batch_id = batch_id;
   Table table = table_;
   for (int repeat = 0;; ++repeat) {
     WaitingRows rows(batches);
@@ -354,8 +420,15 @@ arrow::Result<std::shared_ptr<Appender>> Appender::Open(const Table& table,
   TL_ASSIGN_OR_RAISE(auto target, api::MakeTarget(handle, *version.metadata,
                                                   table.impl()->catalog->session_settings(),
                                                   options.append.settings));
-  return std::shared_ptr<Appender>(new Appender(std::make_unique<Impl>(
-      table, options, version.metadata->current_schema_id, std::move(target))));
+  std::unique_ptr<api::WriteAhead> ahead;
+  if (!options.write_ahead.empty()) {
+    TL_ASSIGN_OR_RAISE(ahead, api::WriteAhead::Open(options.write_ahead, table.name(),
+                                                    version.metadata->table_uuid));
+  }
+  auto impl = std::make_unique<Impl>(table, options, version.metadata->current_schema_id,
+                                     std::move(target), std::move(ahead));
+  TL_RETURN_NOT_OK(impl->Start());
+  return std::shared_ptr<Appender>(new Appender(std::move(impl)));
 }
 
 arrow::Result<int64_t> Appender::Append(arrow::RecordBatchReader* reader) {

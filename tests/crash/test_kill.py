@@ -28,14 +28,15 @@ def make(tmp_path):
              "--series-key", "device", "--prop", "max-snapshots=10000")
 
 
-def run_child(warehouse, first, step, moment, nth, rows):
+def run_child(warehouse, first, step, moment, nth, rows, ahead=None):
     """Its acknowledgements, one a line."""
     folder = warehouse / "tmp"
     folder.mkdir(exist_ok=True)
-    child = subprocess.run([CHILD, warehouse, "t", str(first), step, moment, str(nth), str(rows)],
+    child = subprocess.run([CHILD, warehouse, "t", str(first), step, moment, str(nth), str(rows),
+                            *([ahead] if ahead else [])],
                            capture_output=True, text=True, timeout=120, env=os.environ | {"TMPDIR": str(folder)})
     assert child.returncode == -signal.SIGKILL, child.stderr
-    assert list(folder.iterdir()) == [], "rows that waited are left behind"
+    assert [path for path in folder.iterdir() if path != ahead] == [], "rows that waited are left behind"
     return child.stdout.splitlines()
 
 
@@ -104,6 +105,38 @@ def kill_groups(tmp_path, step, rounds, seed, group=7):
 @pytest.mark.parametrize("step", ["data", "link"])
 def test_killed_in_a_group_commit(tmp_path, step):
     kill_groups(tmp_path, step, 4, seed=5)
+
+
+def kill_with_a_write_ahead_file(tmp_path, step, rounds, seed, group=7):
+    """Every row that was taken is there once the next appender has opened the file, and the file goes in the end."""
+    make(tmp_path)
+    ahead = tmp_path / "tmp/rows"
+    taken, first, in_flight = [], 0, []
+    randomness = random.Random(seed)
+    for round_ in range(rounds):
+        moment = ("before", "after")[round_ % 2]
+        told = run_child(tmp_path, first, step, moment, randomness.randint(1, 3), -group, ahead)
+        taken += [int(line.split()[0]) for line in told]
+        in_flight.append(first + len(told))  # taken, perhaps, and not told
+        first += len(told) + group
+        if round_ % 2 == 0:  # else the next process finds it
+            subprocess.run([CHILD, tmp_path, "t", "-1", "none", "before", "0", str(-group), ahead], check=True, timeout=120)
+            assert not ahead.exists()
+            check(tmp_path, taken, in_flight)
+    subprocess.run([CHILD, tmp_path, "t", "-1", "none", "before", "0", str(-group), ahead], check=True, timeout=120)
+    assert not ahead.exists()
+    check(tmp_path, taken, in_flight)
+
+
+@pytest.mark.parametrize("step", ["data", "link", "hint"])
+def test_killed_with_a_write_ahead_file(tmp_path, step):
+    kill_with_a_write_ahead_file(tmp_path, step, 5, seed=7)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("step", STEPS)
+def test_killed_with_a_write_ahead_file_many_times(tmp_path, step):
+    kill_with_a_write_ahead_file(tmp_path, step, 24, seed=8)
 
 
 @pytest.mark.full

@@ -5,6 +5,8 @@ import threading
 import pyarrow as pa
 import pytest
 
+from conftest import run_python
+
 START = 1_767_398_400_000_000
 
 
@@ -90,3 +92,26 @@ def test_bad_options(timelake, numbers):
         numbers.appender(flush_rows=0)
     with pytest.raises(ValueError, match="on_future"):
         numbers.appender(on_future="maybe")
+
+
+def test_a_write_ahead_file_keeps_what_was_taken(timelake, lake, numbers, tmp_path):
+    """A process that ends without a flush: the next appender commits its rows, once, and the file goes."""
+    ahead = tmp_path / "rows.ahead"
+    code = f"""
+        import os, timelake
+        appender = timelake.Lake({str(lake.location)!r}).table("numbers").appender(
+            flush_interval=3600, write_ahead={str(ahead)!r})
+        for i in range(3):
+            appender.append([{{"time": f"2026-01-03T00:00:0{{i}}Z", "device": "a", "v": float(i)}}])
+        os._exit(7)
+    """
+    assert run_python(code, check=False).returncode == 7
+    assert ahead.exists() and count(lake) == 0
+    with numbers.appender(write_ahead=ahead) as appender:
+        assert count(lake) == 3
+        with pytest.raises(timelake.InvalidArgumentError, match="in use by another appender"):
+            numbers.appender(write_ahead=ahead)
+        stats = appender.flush()
+        assert (stats["recovered"], stats["rows"]) == (3, 0)
+    assert not ahead.exists()
+    assert count(lake) == 3

@@ -4,7 +4,10 @@
 // disk and are merged. With ROWS = -N the numbers are single rows given to an Appender, which
 // commits them together; after each N they are waited for. Driven by tests/crash.
 //
-//   crash_child WAREHOUSE TABLE FIRST STEP MOMENT NTH ROWS
+// With a write-ahead file AHEAD a row is told as soon as it is taken. FIRST = -1 only opens and
+// closes the appender, which commits what was left.
+//
+//   crash_child WAREHOUSE TABLE FIRST STEP MOMENT NTH ROWS [AHEAD]
 //
 //   STEP: data manifest list index link hint none    MOMENT: before after (its effect)
 #include <csignal>
@@ -54,21 +57,26 @@ std::shared_ptr<arrow::RecordBatch> Numbered(int64_t first, int64_t rows) {
       rows, {*time.Finish(), *device.Finish(), *value.Finish()});
 }
 
-arrow::Status AppendInGroups(const timelake::Table& table, int64_t first, int64_t group) {
+arrow::Status AppendInGroups(const timelake::Table& table, int64_t first, int64_t group,
+                             const std::string& ahead) {
   timelake::AppenderOptions options;
   options.flush_rows = group;
   options.flush_interval_ms = 1;
+  options.write_ahead = ahead;
+  const auto tell = [](int64_t number) {
+    std::printf("%lld new\n", static_cast<long long>(number));
+    std::fflush(stdout);
+  };
   ARROW_ASSIGN_OR_RAISE(auto appender, timelake::Appender::Open(table, options));
+  if (first < 0) return appender->Close().status();
   for (int64_t i = first;; i += group) {
     int64_t write = 0;
     for (int64_t number = i; number < i + group; ++number) {
       ARROW_ASSIGN_OR_RAISE(write, appender->Append(Numbered(number, 1)));
+      if (!ahead.empty()) tell(number);
     }
     ARROW_RETURN_NOT_OK(appender->Wait(write));
-    for (int64_t number = i; number < i + group; ++number) {
-      std::printf("%lld new\n", static_cast<long long>(number));
-    }
-    std::fflush(stdout);
+    for (int64_t number = i; ahead.empty() && number < i + group; ++number) tell(number);
   }
 }
 
@@ -91,7 +99,7 @@ arrow::Status Run(char** argv) {
   impl->location = impl->catalog->location_uri();
   timelake::Lake lake(impl);
   ARROW_ASSIGN_OR_RAISE(auto table, lake.OpenTable(table_name));
-  if (rows < 0) return AppendInGroups(table, first, -rows);
+  if (rows < 0) return AppendInGroups(table, first, -rows, argv[8] == nullptr ? "" : argv[8]);
   for (int64_t i = first; i < first + 10'000; ++i) {
     timelake::AppendOptions options;
     options.batch_id = "b" + std::to_string(i);
@@ -106,7 +114,7 @@ arrow::Status Run(char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 8) return 2;
+  if (argc != 8 && argc != 9) return 2;
   const arrow::Status status = Run(argv);
   if (!status.ok()) std::fprintf(stderr, "%s\n", status.ToString().c_str());
   return status.ok() ? 0 : 1;
