@@ -210,9 +210,10 @@ Status WriteAhead::Load() {
     rest.remove_prefix(kHeaderBytes + payload->size());
   }
   if (rest.empty()) return Status::OK();
-  const size_t head = std::min(rest.size(), sizeof kMagic);
-  const bool ours = end_ > 0 || rest.find_first_not_of('\0') == rest.npos ||
-                    std::memcmp(rest.data(), &kMagic, head) == 0;
+  // The length of a file may reach the disk before its bytes do: zeros follow those that came.
+  const size_t came = rest.find_last_not_of('\0') + 1;  // npos + 1 is 0
+  const bool ours =
+      end_ > 0 || std::memcmp(rest.data(), &kMagic, std::min(came, sizeof kMagic)) == 0;
   if (!ours) {
     return InvalidArgument("table {}: {} is no write-ahead file", table_name_, Quote(path_));
   }

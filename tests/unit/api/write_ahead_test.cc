@@ -115,11 +115,17 @@ TEST_F(WriteAheadTest, WhatIsCutOffWasNeverTaken) {
   for (size_t length = 0; length <= whole.size(); ++length) {
     for (const bool zeros : {false, true}) {
       // The length of a file may reach the disk before its bytes do.
-      SetBytes(whole.substr(0, length) + (zeros ? std::string(300, '\0') : ""));
+      const std::string bytes = whole.substr(0, length) + (zeros ? std::string(300, '\0') : "");
+      SetBytes(bytes);
       std::filesystem::remove(Path() + ".torn");
       const auto file = Must(Open());
+      // A record that ends in zeros may be whole before its last bytes have come.
+      const auto has = [&](int64_t end) {
+        const auto count = static_cast<size_t>(end);
+        return bytes.size() >= count && bytes.compare(0, count, whole, 0, count) == 0;
+      };
       size_t records = 0;
-      while (records < 3 && static_cast<int64_t>(length) >= ends[records + 1]) ++records;
+      while (records < 3 && has(ends[records + 1])) ++records;
       ASSERT_EQ(Left(*file), expected[records]) << length;
       const bool cut =
           zeros || (length > 0 && std::find(ends.begin(), ends.end(), length) == ends.end());
