@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from ._data import StreamHolder, import_batch, to_params
 from ._lake import Lake
 from ._native import core
+from ._options import append_options, maintain_options, read_options
 from ._result import Result
-from ._table import Table, append_options, maintain_options, read_options
+from ._table import Table
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence

@@ -6,10 +6,11 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from . import _data, _progress
-from ._errors import InvalidArgumentError, TimelakeError
+from ._errors import TimelakeError
 from ._native import core
+from ._options import append_options, read_options, table_options
 from ._result import Result
-from ._table import Table, append_options, read_options
+from ._table import Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -136,7 +137,7 @@ class Lake:
             ...                   time_column="time", series_key=["pump"], chunk="month")
             <timelake.Table 'plant.pumps' at file://.../warehouse/plant/pumps, version 1>
         """
-        options = _table_options(
+        options = table_options(
             time_column,
             series_key,
             chunk,
@@ -219,7 +220,7 @@ class Lake:
         options = {
             **append_options(batch_id, None, on_future, settings),
             **read_options(format, null_values, delimiter, rows_per_commit),
-            **_table_options(
+            **table_options(
                 time_column,
                 series_key,
                 chunk,
@@ -529,41 +530,6 @@ class Session:
         trace: TracebackType | None,
     ) -> None:
         self.close()
-
-
-def _table_options(
-    time_column: str | None,
-    series_key: Sequence[str] | None,
-    chunk: str | None,
-    retention: str | None,
-    dedup: bool | None,
-    ingest_time: bool | None,
-    properties: Mapping[str, Any] | None,
-    if_not_exists: bool,
-    partition_by: str | Sequence[str] | None = None,
-    expected_rows_per_day: int | None = None,
-) -> dict[str, Any]:
-    if expected_rows_per_day is not None:
-        if chunk is not None:
-            raise InvalidArgumentError(
-                "chunk and expected_rows_per_day exclude each other: the one is chosen by the other"
-            )
-        if expected_rows_per_day < 1:
-            raise InvalidArgumentError(
-                f"expected_rows_per_day is a number from 1, got {expected_rows_per_day}"
-            )
-    return {
-        "time_column": time_column or "",
-        "series_key": [series_key] if isinstance(series_key, str) else list(series_key or ()),
-        "chunk": chunk or "day",
-        "retention": retention or "",
-        "dedup": dedup,
-        "ingest_time": bool(ingest_time),
-        "properties": _data.text_map(properties, "properties"),
-        "if_not_exists": if_not_exists,
-        "partition_by": [partition_by] if isinstance(partition_by, str) else [*(partition_by or ())],
-        "expected_rows_per_day": expected_rows_per_day or 0,
-    }
 
 
 def infer_schema(

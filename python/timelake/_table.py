@@ -9,6 +9,7 @@ from . import _data, _progress
 from ._appender import Appender
 from ._data import SchemaHolder
 from ._errors import InvalidArgumentError, TimelakeError
+from ._options import append_options, maintain_options, read_options
 from ._result import Result
 
 if TYPE_CHECKING:
@@ -653,65 +654,3 @@ class Table:
 
 def _open(lake: Lake, name: str) -> Table:
     return lake.table(name)
-
-
-def append_options(
-    batch_id: str | None,
-    properties: Mapping[str, Any] | None,
-    on_future: str | None,
-    settings: Mapping[str, Any] | None,
-) -> dict[str, Any]:
-    return {
-        "batch_id": batch_id or "",
-        "properties": _data.text_map(properties, "properties"),
-        "on_future": on_future,
-        "settings": _data.text_map(settings, "settings"),
-    }
-
-
-def maintain_options(
-    *,
-    compact: bool,
-    retention: bool,
-    exact: bool,
-    expire: bool,
-    manifests: bool,
-    orphans: bool,
-    orphan_min_age: str,
-    force: bool,
-    full: bool,
-    dry_run: bool,
-    max_bytes: int,
-    max_seconds: float,
-    shard: int,
-    shards: int,
-    settings: Mapping[str, Any] | None,
-) -> dict[str, Any]:
-    return {
-        "compact": bool(compact),
-        "retention": bool(retention),
-        "exact": bool(exact),
-        "expire": bool(expire),
-        "manifests": bool(manifests),
-        "orphans": bool(orphans),
-        "orphan_min_age": str(orphan_min_age),
-        "force": bool(force),
-        "full": bool(full),
-        "dry_run": bool(dry_run),
-        "max_bytes": int(max_bytes),
-        "max_seconds": float(max_seconds),
-        "shard": int(shard),
-        "shards": int(shards),
-        "settings": _data.text_map(settings, "settings"),
-    }
-
-
-def read_options(
-    format: str, null_values: Sequence[str] | None, delimiter: str | None, rows_per_commit: int
-) -> dict[str, Any]:
-    return {
-        "format": format,
-        "null_values": None if null_values is None else list(null_values),
-        "delimiter": delimiter or "",
-        "rows_per_commit": rows_per_commit,
-    }
