@@ -56,6 +56,14 @@ Result<Crypto> OpenCrypto() {
   TL_RETURN_NOT_OK(Find(handle, "EVP_md5", &crypto.md5));
   TL_RETURN_NOT_OK(Find(handle, "EVP_Digest", &crypto.digest));
   TL_RETURN_NOT_OK(Find(handle, "HMAC", &crypto.hmac));
+  TL_RETURN_NOT_OK(Find(handle, "BIO_new_mem_buf", &crypto.bio_new_mem_buf));
+  TL_RETURN_NOT_OK(Find(handle, "BIO_free", &crypto.bio_free));
+  TL_RETURN_NOT_OK(Find(handle, "PEM_read_bio_PrivateKey", &crypto.pem_read_private_key));
+  TL_RETURN_NOT_OK(Find(handle, "EVP_PKEY_free", &crypto.pkey_free));
+  TL_RETURN_NOT_OK(Find(handle, "EVP_MD_CTX_new", &crypto.md_ctx_new));
+  TL_RETURN_NOT_OK(Find(handle, "EVP_MD_CTX_free", &crypto.md_ctx_free));
+  TL_RETURN_NOT_OK(Find(handle, "EVP_DigestSignInit", &crypto.sign_init));
+  TL_RETURN_NOT_OK(Find(handle, "EVP_DigestSign", &crypto.sign));
   return crypto;
 }
 

@@ -35,6 +35,18 @@ struct Crypto {
                 const void* kind, void* engine);
   unsigned char* (*hmac)(const void* kind, const void* key, int key_size, const unsigned char* data,
                          size_t size, unsigned char* out, unsigned* out_size);
+  // For signatures with a private key.
+  void* (*bio_new_mem_buf)(const void* data, int size);
+  int (*bio_free)(void* bio);
+  void* (*pem_read_private_key)(void* bio, void** key,
+                                int (*password)(char* to, int size, int writing, void* user),
+                                void* user);
+  void (*pkey_free)(void* key);
+  void* (*md_ctx_new)();
+  void (*md_ctx_free)(void* context);
+  int (*sign_init)(void* context, void** key_context, const void* kind, void* engine, void* key);
+  int (*sign)(void* context, unsigned char* out, size_t* out_size, const unsigned char* data,
+              size_t size);
 };
 
 // kUnsupported, naming the library and its Debian package, where it is not installed. Loaded once;

@@ -11,6 +11,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
+#include "store/digest.h"
+#include "store/remote_error.h"
 #include "store/s3_profile.h"
 #include "store/s3_xml.h"
 
@@ -206,7 +208,7 @@ Result<S3Credentials> Finder::AskSts(NameValues form, const S3Keys* keys) {
   TL_ASSIGN_OR_RAISE(const HttpReply reply, Ask(&far_, request, "STS"));
   if (reply.status != 200) {
     return IoError("credentials: STS refused the role: HTTP {} {}", reply.status,
-                   ParseS3Error(reply.text()).code);
+                   ParseRemoteError(reply).code);
   }
   return ParseCredentialsXml(reply.text(), "STS");
 }

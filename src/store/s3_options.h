@@ -1,20 +1,18 @@
 #pragma once
 
-#include <cstdint>
-#include <functional>
 #include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/error.h"
-#include "store/http_client.h"
+#include "store/remote_options.h"
 
 namespace timelake::store {
 
 // What an s3:// store was asked for, from storage options, then environment variables, then the
 // shared profile files. docs/object-stores.md is the user's side of it.
-struct S3Options {
+struct S3Options : RemoteOptions {
   std::string access_key;  // empty: from the environment or a profile
   std::string secret_key;
   std::string session_token;
@@ -22,20 +20,13 @@ struct S3Options {
   bool profile_asked = false;  // by an option: then the profile comes before the environment's keys
   std::string region;
   std::string endpoint;  // scheme://host[:port], no slash at its end; empty: AWS
-  bool allow_http = false;
   std::optional<bool> virtual_hosted;
   bool anonymous = false;
   bool unsigned_payload = false;
-  bool probe = true;  // for If-None-Match, before the first write
-  int64_t max_retries = 10;
-  int64_t retry_timeout_us = 60'000'000;
-  HttpOptions http;
+  bool probe = true;             // for If-None-Match, before the first write
   std::string credentials_file;  // of the profiles; empty: ~/.aws/credentials
   std::string config_file;       // empty: ~/.aws/config
 };
-
-using EnvLookup = std::function<std::optional<std::string>(const std::string& name)>;
-EnvLookup ProcessEnv();
 
 // kInvalidArgument for an unknown key, naming it and the accepted ones, and for a wrong value.
 // Messages never hold a value that may be secret.

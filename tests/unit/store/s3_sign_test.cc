@@ -2,6 +2,7 @@
 // examples in the S3 reference.
 
 #include "store/s3_sign.h"
+#include "store/digest.h"
 
 #include <gtest/gtest.h>
 

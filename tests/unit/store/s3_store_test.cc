@@ -338,7 +338,11 @@ TEST_F(S3StoreTest, AStoreIsProbedOnceABucket) {
 
 TEST_F(S3StoreTest, ReadsAreRanges) {
   Serve([](const FakeRequest& request) -> std::optional<FakeReply> {
-    if (request.method == "HEAD") return FakeReply{200, {{"Content-Length", "10"}}, "", false};
+    if (request.method == "HEAD") {
+      FakeReply head = Object("");
+      head.headers["Content-Length"] = "10";
+      return head;
+    }
     return FakeReply{206, {{"Content-Range", "bytes 2-4/10"}}, "cde", false};
   });
   auto file = Must(store_->OpenRead("b/k", std::nullopt));

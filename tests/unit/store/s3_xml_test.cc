@@ -16,44 +16,37 @@ constexpr std::string_view kPage = R"(<?xml version="1.0" encoding="UTF-8"?>
 </ListBucketResult>)";
 
 TEST(S3Xml, Listing) {
-  const S3Listing listing = Must(ParseListing(kPage));
+  const ListPage listing = Must(ParseS3Listing(kPage));
   ASSERT_EQ(listing.objects.size(), 2u);
   EXPECT_EQ(listing.objects[0].key, "a/x <\"\xc3\xa9\xe2\x82\xac'");
-  EXPECT_EQ(listing.objects[0].etag, "\"abc\"");
+  EXPECT_EQ(listing.objects[0].identity, "\"abc\"");
   EXPECT_EQ(listing.objects[0].size, 12);
   EXPECT_EQ(listing.objects[0].mtime_us, 1767323045'000'000);
   EXPECT_EQ(listing.objects[1].key, "a/y");
-  EXPECT_EQ(listing.prefixes, std::vector<std::string>{"a/b/"});
-  EXPECT_EQ(listing.next_token, "t&1==");
+  EXPECT_EQ(listing.folders, std::vector<std::string>{"a/b/"});
+  EXPECT_EQ(listing.next, "t&1==");
 }
 
 // A page that lost its end must not be taken for a short folder: a commit lists to find versions.
 TEST(S3Xml, AListingThatIsCutOffIsAnError) {
   for (size_t size = 0; size < kPage.size() - 1; ++size) {
-    EXPECT_FALSE(ParseListing(kPage.substr(0, size)).ok()) << size;
+    EXPECT_FALSE(ParseS3Listing(kPage.substr(0, size)).ok()) << size;
   }
-  EXPECT_FALSE(ParseListing("").ok());
-  EXPECT_FALSE(ParseListing("<html><body>busy</body></html>").ok());
-  EXPECT_FALSE(ParseListing("<ListBucketResult><IsTruncated>true</IsTruncated>"
-                            "</ListBucketResult>")
+  EXPECT_FALSE(ParseS3Listing("").ok());
+  EXPECT_FALSE(ParseS3Listing("<html><body>busy</body></html>").ok());
+  EXPECT_FALSE(ParseS3Listing("<ListBucketResult><IsTruncated>true</IsTruncated>"
+                              "</ListBucketResult>")
                    .ok());
 }
 
 TEST(S3Xml, EmptyListing) {
-  EXPECT_TRUE(Must(ParseListing("<ListBucketResult><IsTruncated>false</IsTruncated>"
-                                "</ListBucketResult>"))
+  EXPECT_TRUE(Must(ParseS3Listing("<ListBucketResult><IsTruncated>false</IsTruncated>"
+                                  "</ListBucketResult>"))
                   .objects.empty());
-  EXPECT_TRUE(Must(ParseListing("<ListBucketResult/>")).objects.empty());
+  EXPECT_TRUE(Must(ParseS3Listing("<ListBucketResult/>")).objects.empty());
 }
 
-TEST(S3Xml, Errors) {
-  const S3Error error = ParseS3Error(
-      "<?xml version=\"1.0\"?><Error><Code>NoSuchKey</Code><Message>no &amp; no</Message>"
-      "</Error>");
-  EXPECT_EQ(error.code, "NoSuchKey");
-  EXPECT_EQ(error.message, "no & no");
-  EXPECT_EQ(ParseS3Error("").code, "");
-  EXPECT_EQ(ParseS3Error("<html>").code, "");
+TEST(S3Xml, ErrorsOfADelete) {
   const auto errors = ParseDeleteErrors(
       "<DeleteResult><Deleted><Key>x</Key></Deleted><Error><Key>a&lt;b</Key><Code>AccessDenied"
       "</Code><Message>m</Message></Error><Error><Key>c</Key><Code>X</Code></Error>"

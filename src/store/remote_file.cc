@@ -1,3 +1,5 @@
+#include "store/remote_file.h"
+
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -5,15 +7,14 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
-#include "store/s3_stream.h"
 
 namespace timelake::store {
 namespace {
 
-class S3File : public arrow::io::RandomAccessFile {
+class RemoteFile : public arrow::io::RandomAccessFile {
  public:
-  S3File(std::shared_ptr<S3Client> client, S3Key key, int64_t size)
-      : client_(std::move(client)), key_(std::move(key)), size_(size) {}
+  RemoteFile(std::shared_ptr<RemoteClient> client, RemoteRequest get, int64_t size)
+      : client_(std::move(client)), get_(std::move(get)), size_(size) {}
 
   Status Close() override {
     closed_ = true;
@@ -46,53 +47,39 @@ class S3File : public arrow::io::RandomAccessFile {
   Result<std::shared_ptr<arrow::Buffer>> ReadAt(int64_t position, int64_t bytes) override;
 
  private:
-  const std::shared_ptr<S3Client> client_;
-  const S3Key key_;
+  const std::shared_ptr<RemoteClient> client_;
+  const RemoteRequest get_;
   const int64_t size_;
   std::atomic<bool> closed_ = false;
   int64_t position_ = 0;
 };
 
-Result<std::shared_ptr<arrow::Buffer>> S3File::ReadAt(int64_t position, int64_t bytes) {
+Result<std::shared_ptr<arrow::Buffer>> RemoteFile::ReadAt(int64_t position, int64_t bytes) {
   if (closed_) return InvalidArgument("read from a closed file");
   if (position < 0 || bytes < 0) return InvalidArgument("read {} bytes at {}", bytes, position);
   bytes = std::min(bytes, std::max<int64_t>(0, size_ - position));
   if (bytes == 0) return arrow::Buffer::FromString("");
-  S3Request request;
-  request.method = "GET";
-  request.bucket = key_.bucket;
-  request.key = key_.name;
-  request.headers = {{"range", fmt::format("bytes={}-{}", position, position + bytes - 1)}};
+  RemoteRequest request = get_;
+  request.headers.emplace_back("range", fmt::format("bytes={}-{}", position, position + bytes - 1));
   TL_ASSIGN_OR_RAISE(HttpReply reply, client_->Send(request));
-  if (reply.status == 404) return NotFound("{}: no such object", request.Place());
+  if (reply.status == 404) return NotFound("{}: no such object", request.place);
   if (reply.status == 200 && reply.body->size() >= position + bytes) {  // ignores ranges
     return arrow::SliceBuffer(reply.body, position, bytes);
   }
   if (reply.status != 206) return client_->Refused(request, reply);
   if (reply.body->size() != bytes ||
       !reply.Header("content-range").starts_with(fmt::format("bytes {}-", position))) {
-    return IoError("{}: asked for {} bytes at {}, the store answered {} ({})", request.Place(),
-                   bytes, position, reply.body->size(), Quote(reply.Header("content-range")));
+    return IoError("{}: asked for {} bytes at {}, the store answered {} ({})", request.place, bytes,
+                   position, reply.body->size(), Quote(reply.Header("content-range")));
   }
   return std::move(reply.body);
 }
 
 }  // namespace
 
-Result<std::shared_ptr<arrow::io::RandomAccessFile>> OpenS3File(std::shared_ptr<S3Client> client,
-                                                                S3Key key,
-                                                                std::optional<int64_t> size) {
-  if (!size) {
-    S3Request request;
-    request.method = "HEAD";
-    request.bucket = key.bucket;
-    request.key = key.name;
-    TL_ASSIGN_OR_RAISE(const HttpReply reply, client->Send(request));
-    if (reply.status == 404) return NotFound("{}: no such object", request.Place());
-    if (reply.status != 200) return client->Refused(request, reply);
-    TL_ASSIGN_OR_RAISE(size, ParseInt64(reply.Header("content-length")));
-  }
-  return std::make_shared<S3File>(std::move(client), std::move(key), *size);
+std::shared_ptr<arrow::io::RandomAccessFile> MakeRemoteFile(std::shared_ptr<RemoteClient> client,
+                                                            RemoteRequest get, int64_t size) {
+  return std::make_shared<RemoteFile>(std::move(client), std::move(get), size);
 }
 
 }  // namespace timelake::store

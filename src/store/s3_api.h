@@ -1,0 +1,56 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "store/remote_store.h"
+#include "store/s3_options.h"
+
+namespace timelake::store {
+
+// The requests of the S3 protocol.
+class S3Api : public RemoteApi, public std::enable_shared_from_this<S3Api> {
+ public:
+  explicit S3Api(S3Options options) : options_(std::move(options)) {}
+
+  std::string scheme() const override { return "s3"; }
+
+  // `name` empty: a request to the bucket.
+  RemoteRequest Request(const char* method, const std::string& bucket,
+                        const std::string& name) const;
+
+  RemoteRequest Get(const ObjectName& object) const override {
+    return Request("GET", object.bucket, object.name);
+  }
+  RemoteRequest Head(const ObjectName& object) const override {
+    return Request("HEAD", object.bucket, object.name);
+  }
+  RemoteRequest Put(const ObjectName& object, std::shared_ptr<arrow::Buffer> bytes) const override;
+  Result<RemoteRequest> PutIf(const ObjectName& object, std::shared_ptr<arrow::Buffer> bytes,
+                              const std::optional<std::string>& expected) const override;
+  RemoteRequest Delete(const ObjectName& object) const override {
+    return Request("DELETE", object.bucket, object.name);
+  }
+  RemoteRequest List(const std::string& bucket, const std::string& prefix, bool folders,
+                     const std::string& token) const override;
+  Result<ListPage> ParseList(std::string_view text) const override;
+  Result<ObjectInfo> InfoOf(const HttpReply& reply) const override;
+  ObjectInfo InfoOfPut(const HttpReply& reply) const override;
+  std::optional<PutOutcome> OutcomeOf(const HttpReply& reply, bool expected) const override;
+  std::string HintOf(const HttpReply& reply) const override;
+  std::unique_ptr<PartTarget> Upload(std::shared_ptr<RemoteClient> client,
+                                     const ObjectName& object) const override;
+  // Asked once per bucket and process, with an object beside it that is deleted again. Not asked of
+  // AWS itself.
+  Status CheckConditions(RemoteClient* client, const ObjectName& object) const override;
+  Result<bool> DeleteMany(RemoteClient* client, const std::string& bucket,
+                          const std::vector<std::string>& names) const override;
+
+ private:
+  Status Probe(RemoteClient* client, const ObjectName& object) const;
+
+  const S3Options options_;
+};
+
+}  // namespace timelake::store
