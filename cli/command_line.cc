@@ -37,6 +37,13 @@ void AddGlobalOptions(CLI::App* app, Context* context) {
                   "An option of the storage; may be given several times")
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
+  app->add_option("--cache-dir", context->cache_dir,
+                  "Folder that keeps what was read of an object store, for all processes")
+      ->type_name("FOLDER")
+      ->envname("TIMELAKE_CACHE_DIR");
+  app->add_option("--cache-bytes", context->cache_bytes, "Size of that folder (default: 4 GiB)")
+      ->type_name("BYTES")
+      ->envname("TIMELAKE_CACHE_BYTES");
   app->add_flag("-v,--verbose", context->verbosity,
                 "Say what the library does, on standard error; -vv says more");
   app->set_version_flag(

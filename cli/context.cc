@@ -56,6 +56,11 @@ std::shared_ptr<Observer> Context::MakeObserver() {
 Result<Lake> Context::OpenLake(const std::map<std::string, std::string>& settings) {
   LakeOptions options;
   ARROW_ASSIGN_OR_RAISE(options.storage_options, ParsePairs(storage_options, "-o"));
+  if (!cache_dir.empty()) {
+    options.storage_options.emplace("timelake_cache", "disk");
+    options.storage_options["timelake_cache_dir"] = cache_dir;
+  }
+  if (!cache_bytes.empty()) options.storage_options["timelake_cache_disk_bytes"] = cache_bytes;
   options.settings = settings;
   options.observer = MakeObserver();
   return Lake::Open(warehouse, options);

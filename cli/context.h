@@ -16,6 +16,8 @@ namespace timelake::cli {
 struct Context {
   std::string warehouse;
   std::vector<std::string> storage_options;  // "key=value"
+  std::string cache_dir;                     // empty: as the options say
+  std::string cache_bytes;                   // of that folder; empty: the default
   int verbosity = 0;                         // how often -v was given
   std::function<Status()> action;
   std::string after_error;  // a note to follow the error message

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,6 +19,22 @@ struct DropOptions {
   bool if_exists = false;
   // Also deletes the data files at once, after the drop is certain. Readers of the table fail.
   bool purge = false;
+};
+
+// What a lake's cache of immutable objects has done since the lake was opened, and holds. Blocks
+// are of 64 KiB.
+struct CacheStats {
+  int64_t memory_hits = 0;    // blocks found in memory
+  int64_t disk_hits = 0;      // blocks, or whole small objects, found in the folder
+  int64_t misses = 0;         // asked of the store
+  int64_t requests = 0;       // ranged reads that the misses took
+  int64_t bytes_hit = 0;      // found in memory
+  int64_t bytes_fetched = 0;  // from the store
+  int64_t evictions = 0;      // blocks that left memory for others
+  int64_t memory_bytes = 0, memory_limit = 0;
+  int64_t disk_bytes = 0, disk_limit = 0;  // of the folder, whoever filled it; 0: no folder
+  int64_t damaged = 0;        // files of the folder that were not what was written, removed
+  int64_t failed_writes = 0;  // to the folder
 };
 
 namespace detail {
@@ -53,6 +71,9 @@ class Lake {
 
   // Commits the table's last version. The name can be created again; other handles get an error.
   arrow::Status DropTable(std::string_view name, const DropOptions& options = {});
+
+  // nullopt: nothing is kept (local folders, storage option timelake_cache = off).
+  std::optional<CacheStats> cache_stats() const;
 
   const std::shared_ptr<detail::LakeImpl>& impl() const { return impl_; }
 

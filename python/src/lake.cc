@@ -132,6 +132,26 @@ void DropTable(const LakeObject& self, const std::string& name, bool if_exists, 
   });
 }
 
+nb::object CacheStatsOf(const LakeObject& self) {
+  const auto stats = self.core()->lake.cache_stats();
+  if (!stats) return nb::none();
+  nb::dict d;
+  d["memory_hits"] = stats->memory_hits;
+  d["disk_hits"] = stats->disk_hits;
+  d["misses"] = stats->misses;
+  d["requests"] = stats->requests;
+  d["bytes_hit"] = stats->bytes_hit;
+  d["bytes_fetched"] = stats->bytes_fetched;
+  d["evictions"] = stats->evictions;
+  d["memory_bytes"] = stats->memory_bytes;
+  d["memory_limit"] = stats->memory_limit;
+  d["disk_bytes"] = stats->disk_bytes;
+  d["disk_limit"] = stats->disk_limit;
+  d["damaged"] = stats->damaged;
+  d["failed_writes"] = stats->failed_writes;
+  return d;
+}
+
 nb::dict RelocateTable(const LakeObject& self, const std::string& name) {
   CallOptions call;
   call.may_abandon = false;
@@ -201,6 +221,7 @@ void BindLake(nb::module_& m) {
       .def("table", &OpenTable, nb::arg("name"))
       .def("tables", &Tables, nb::arg("namespace"))
       .def("namespaces", &Namespaces)
+      .def("cache_stats", &CacheStatsOf)
       .def("relocate", &RelocateTable, nb::arg("name"))
       .def("drop_table", &DropTable, nb::arg("name"), nb::arg("if_exists"), nb::arg("purge"))
       .def("sql", &Sql, nb::arg("text"), nb::arg("params").none(), nb::arg("namespace"),

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from . import _core
     from ._types import (
         AppendReport,
+        CacheStats,
         DataInput,
         DeleteReport,
         FileInfo,
@@ -467,6 +468,10 @@ class AsyncLake:
     async def namespaces(self) -> list[str]:
         """As :meth:`Lake.namespaces`."""
         return await self._runner.run(self._lake.namespaces)
+
+    async def cache_stats(self) -> CacheStats | None:
+        """As :meth:`Lake.cache_stats`."""
+        return await self._runner.run(self._lake.cache_stats)
 
     async def drop_table(self, name: str, *, if_exists: bool = False, purge: bool = False) -> None:
         """As :meth:`Lake.drop_table`."""

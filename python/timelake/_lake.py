@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from . import _core
     from ._types import (
+        CacheStats,
         ImportReport,
         MaintainReport,
         RelocateReport,
@@ -265,6 +266,18 @@ class Lake:
             ['default']
         """
         return self._core.namespaces()
+
+    def cache_stats(self) -> CacheStats | None:
+        """What the cache of immutable objects has done since the lake was opened, and holds.
+
+        Returns:
+            A :class:`CacheStats` (a dict), or None where nothing is kept: local folders, and stores
+            with the option ``timelake_cache="off"``.
+
+        Example:
+            >>> lake.cache_stats()  # this lake is a local folder
+        """
+        return self._core.cache_stats()
 
     def drop_table(self, name: str, *, if_exists: bool = False, purge: bool = False) -> None:
         """Drops a table: it is neither listed nor opened any more, and its name can be created

@@ -260,6 +260,24 @@ class FileInfo(TypedDict):
     max_time_us: int | None
 
 
+class CacheStats(TypedDict):
+    """What a lake's cache has done since the lake was opened, and holds; blocks are of 64 KiB."""
+
+    memory_hits: int  #: blocks found in memory
+    disk_hits: int  #: blocks, or whole small objects, found in the folder
+    misses: int  #: asked of the store
+    requests: int  #: ranged reads that the misses took
+    bytes_hit: int  #: found in memory
+    bytes_fetched: int  #: from the store
+    evictions: int  #: blocks that left memory for others
+    memory_bytes: int
+    memory_limit: int
+    disk_bytes: int  #: of the folder, whoever filled it
+    disk_limit: int  #: 0: no folder
+    damaged: int  #: files of the folder that were not what was written, removed
+    failed_writes: int  #: to the folder
+
+
 class SettingInfo(TypedDict):
     """One setting, as :func:`timelake.settings` lists it."""
 

@@ -7,10 +7,12 @@
 #include "api/delete_rows.h"
 #include "base/text.h"
 #include "iceberg/arrow_schema.h"
+#include "store/cached_store.h"
 #include "store/local_store.h"
 #include "store/memory_store.h"
 #include "store/metered_store.h"
 #include "store/s3_store.h"
+#include "store/write_behind_store.h"
 #include "table/catalog.h"
 #include "table/lake_impl.h"
 #include "table/table_impl.h"
@@ -68,13 +70,18 @@ Table Wrap(const std::shared_ptr<detail::LakeImpl>& lake, std::shared_ptr<table:
 
 arrow::Result<Lake> Lake::Open(std::string_view location, const LakeOptions& options) {
   TL_ASSIGN_OR_RAISE(store::Location parsed, store::ParseLocation(location));
-  TL_RETURN_NOT_OK(CheckStorageOptions(parsed, options.storage_options));
+  const bool remote = parsed.scheme != "file" && parsed.scheme != "memory";
+  auto storage_options = options.storage_options;
+  TL_ASSIGN_OR_RAISE(const auto cache, store::TakeCacheOptions(&storage_options, remote));
+  TL_RETURN_NOT_OK(CheckStorageOptions(parsed, storage_options));
   TL_RETURN_NOT_OK(CheckFolder(parsed));
   TL_ASSIGN_OR_RAISE(auto settings, CheckSessionSettings(options.settings));
-  TL_ASSIGN_OR_RAISE(auto store, MakeStore(parsed, options.storage_options));
-  if (options.observer && options.observer->metric) {
-    store = store::MakeMeteredStore(std::move(store), options.observer->metric);
-  }
+  TL_ASSIGN_OR_RAISE(auto store, MakeStore(parsed, storage_options));
+  std::function<void(const char*, int64_t)> metric;
+  if (options.observer) metric = options.observer->metric;
+  if (metric) store = store::MakeMeteredStore(std::move(store), metric);
+  if (remote) store = store::MakeWriteBehindStore(std::move(store));
+  TL_ASSIGN_OR_RAISE(store, store::MakeCachedStore(std::move(store), cache, std::move(metric)));
   auto impl = std::make_shared<detail::LakeImpl>();
   impl->catalog = std::make_shared<Catalog>(table::MakeEnv(std::move(store), options.observer),
                                             parsed.root, std::move(settings));
@@ -87,6 +94,10 @@ arrow::Result<Lake> Lake::Open(std::string_view location, const LakeOptions& opt
 Lake::Lake(std::shared_ptr<detail::LakeImpl> impl) : impl_(std::move(impl)) {}
 
 const std::string& Lake::location() const { return impl_->location; }
+
+std::optional<CacheStats> Lake::cache_stats() const {
+  return store::CacheStatsOf(*impl_->catalog->env().store);
+}
 
 arrow::Result<Table> Lake::CreateTable(std::string_view name,
                                        const std::shared_ptr<arrow::Schema>& schema,
@@ -107,7 +118,7 @@ arrow::Result<Table> Lake::CreateTable(std::string_view name, std::string_view s
 
 arrow::Result<Table> Lake::OpenTable(std::string_view name) {
   TL_ASSIGN_OR_RAISE(TableName parsed, table::ParseTableName(name));
-  TL_ASSIGN_OR_RAISE(auto handle, impl_->catalog->Open(parsed));
+  TL_ASSIGN_OR_RAISE(auto handle, impl_->catalog->Open(parsed, Catalog::For::kReading));
   // A table of a newer format is refused when it is opened, not by the first odd result.
   TL_RETURN_NOT_OK(
       WithContext(table::ReadContract(*handle->known().metadata).status(), handle->name()));

@@ -31,6 +31,10 @@ std::vector<std::string> Quoted(const std::vector<std::string>& texts, char quot
   return quoted;
 }
 
+arrow::Result<Version> Seen(const detail::TableImpl& table) {
+  return table::LoadForReader(*table.handle, table.catalog->session_settings());
+}
+
 std::string WithoutScheme(const std::string& uri) {
   return uri.starts_with("file://") ? uri.substr(7) : uri;
 }
@@ -65,22 +69,22 @@ arrow::Result<AppendResult> Table::Append(const std::shared_ptr<arrow::RecordBat
 }
 
 arrow::Result<std::shared_ptr<arrow::Table>> Table::Latest() {
-  TL_ASSIGN_OR_RAISE(Version version, table::LoadNewest(*impl_->handle));
+  TL_ASSIGN_OR_RAISE(Version version, Seen(*impl_));
   return api::Latest(impl_->handle->env(), name(), version);
 }
 
 arrow::Result<TableInfo> Table::Info() {
-  TL_ASSIGN_OR_RAISE(Version version, table::LoadNewest(*impl_->handle));
+  TL_ASSIGN_OR_RAISE(Version version, Seen(*impl_));
   return api::DescribeTable(*impl_->handle, version);
 }
 
 arrow::Result<std::vector<SnapshotInfo>> Table::Snapshots() {
-  TL_ASSIGN_OR_RAISE(Version version, table::LoadNewest(*impl_->handle));
+  TL_ASSIGN_OR_RAISE(Version version, Seen(*impl_));
   return api::DescribeSnapshots(*version.metadata);
 }
 
 arrow::Result<std::vector<FileInfo>> Table::Files() {
-  TL_ASSIGN_OR_RAISE(Version version, table::LoadNewest(*impl_->handle));
+  TL_ASSIGN_OR_RAISE(Version version, Seen(*impl_));
   return api::DescribeFiles(impl_->handle->env(), *version.metadata);
 }
 

@@ -11,6 +11,7 @@
 #include "iceberg/arrow_schema.h"
 #include "index/last_value_index.h"
 #include "table/data_file_reader.h"
+#include "table/manifests.h"
 #include "table/meta_cache.h"
 #include "table/settings.h"
 #include "write/combine.h"
@@ -28,10 +29,12 @@ constexpr int64_t kRowGroupRows = 1 << 20;
 constexpr int64_t kRowsInParallel = 1 << 16;
 
 // Every `step`th column from `first` on, each as one array.
-Status ReadColumns(const table::Env& env, const std::string& uri, const iceberg::Schema& schema,
+Status ReadColumns(const table::Env& env, const std::string& uri,
+                   const std::shared_ptr<arrow::Buffer>& bytes, const iceberg::Schema& schema,
                    size_t first, size_t step, arrow::ArrayVector* columns) {
   table::DataFileRequest request;
   request.uri = uri;
+  request.bytes = bytes;
   for (size_t i = first; i < schema.fields.size(); i += step) {
     request.fields.push_back(schema.fields[i]);
   }
@@ -77,6 +80,10 @@ Result<std::shared_ptr<arrow::RecordBatch>> Read(const table::Env& env, const st
   table::DataFileRequest request;
   request.uri = uri;
   request.fields = schema.fields;
+  // All of it is read: with one request where each takes long.
+  if (store::IsRemote(*env.store)) {
+    TL_ASSIGN_OR_RAISE(request.bytes, table::ReadObject(env, uri));
+  }
   TL_ASSIGN_OR_RAISE(auto file, table::OpenDataFile(env, request));
   int64_t count = 0;
   for (int i = 0; i < file->num_row_groups(); ++i) count += file->row_group_rows(i);
@@ -86,7 +93,7 @@ Result<std::shared_ptr<arrow::RecordBatch>> Read(const table::Env& env, const st
   arrow::ArrayVector columns(schema.fields.size());
   const auto parts = std::min<size_t>(static_cast<size_t>(threads), columns.size());
   TL_RETURN_NOT_OK(write::ParallelFor(static_cast<int>(parts), threads, [&](int part) {
-    return ReadColumns(env, uri, schema, static_cast<size_t>(part), parts, &columns);
+    return ReadColumns(env, uri, request.bytes, schema, static_cast<size_t>(part), parts, &columns);
   }));
   auto rows = arrow::RecordBatch::Make(iceberg::ToArrow(schema), count, std::move(columns));
   TL_RETURN_NOT_OK(WithContext(rows->Validate(), uri));

@@ -18,6 +18,7 @@
 #include "maintain/live_files.h"
 #include "maintain/newest_of.h"
 #include "scan/file_rows.h"
+#include "store/cached_store.h"
 #include "table/data_file_reader.h"
 #include "table/in_use.h"
 #include "table/manifests.h"
@@ -39,6 +40,7 @@ class Verifier {
         target_(target),
         settings_(settings) {
     env_.cache = nullptr;  // what this process remembers proves nothing
+    env_.store = store::WithFreshCache(env_.store);
   }
 
   Status Run() {

@@ -6,6 +6,7 @@
 
 #include "iceberg/arrow_schema.h"
 #include "scan/file_work.h"
+#include "scan/read_ahead.h"
 
 namespace timelake::scan {
 namespace {
@@ -38,9 +39,11 @@ class FileRows : public arrow::RecordBatchReader {
       if (*batch != nullptr) return Status::OK();
       morsel_.reset();
       if (morsels_.empty()) return Status::OK();
-      TL_ASSIGN_OR_RAISE(
-          morsel_, ReadMorsel(*env_, std::move(morsels_.front()), request_, counters_, nullptr));
+      Morsel next = std::move(morsels_.front());
       morsels_.pop_front();
+      ahead_.Took(next);
+      ahead_.Fill(&morsels_);
+      TL_ASSIGN_OR_RAISE(morsel_, ReadMorsel(*env_, std::move(next), request_, counters_, nullptr));
     }
   }
 
@@ -54,6 +57,7 @@ class FileRows : public arrow::RecordBatchReader {
                      counters_->rows_read.load(), file_.data->record_count);
     }
     for (Morsel& morsel : morsels) morsels_.push_back(std::move(morsel));
+    ahead_.Fill(&morsels_);
     return Status::OK();
   }
 
@@ -63,6 +67,7 @@ class FileRows : public arrow::RecordBatchReader {
   ScanRequest request_;
   std::shared_ptr<Counters> counters_;
   std::deque<Morsel> morsels_;
+  ReadAhead ahead_;
   std::shared_ptr<arrow::RecordBatchReader> morsel_;
 };
 

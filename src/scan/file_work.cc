@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
 #include <utility>
 
 #include <parquet/metadata.h>
@@ -76,7 +77,7 @@ void Cut(const std::shared_ptr<const FileWork>& file, int row_group, const RowRa
   int64_t count = 0;
   int64_t morsel_rows = std::min(first, most);
   const auto finish = [&] {
-    if (count > 0) morsels->push_back({file, row_group, std::exchange(current, {}), {}});
+    if (count > 0) morsels->push_back({file, row_group, std::exchange(current, {}), {}, 0});
     count = 0;
     morsel_rows = std::min(2 * morsel_rows, most);
   };
@@ -97,6 +98,21 @@ void Cut(const std::shared_ptr<const FileWork>& file, int row_group, const RowRa
 }
 
 }  // namespace
+
+Result<std::vector<arrow::io::ReadRange>> RangesOf(const Morsel& morsel) {
+  // Not those that are only there for the sake of their page bounds.
+  const FileWork& file = *morsel.file;
+  std::set<size_t> columns(file.output.begin(), file.output.end());
+  columns.insert(file.filter_columns.begin(), file.filter_columns.end());
+  columns.insert(file.delete_columns.begin(), file.delete_columns.end());
+  std::vector<arrow::io::ReadRange> ranges;
+  for (const size_t column : columns) {
+    if (!morsel.streamed.empty() && morsel.streamed[column]) continue;
+    TL_ASSIGN_OR_RAISE(const auto some, file.reader->Ranges(morsel.row_group, column, morsel.rows));
+    ranges.insert(ranges.end(), some.begin(), some.end());
+  }
+  return ranges;
+}
 
 std::vector<std::pair<int, iceberg::Value>> PartitionConstants(
     const iceberg::TableMetadata& metadata, const ScanFile& file) {
@@ -175,7 +191,7 @@ Result<std::vector<Morsel>> Split(const std::shared_ptr<const FileWork>& file,
     counters->rows_read += left;
     if (left == 0) continue;
     if (access.any_streamed) {
-      morsels.push_back({file, i, std::move(rows), std::move(access.streamed)});
+      morsels.push_back({file, i, std::move(rows), std::move(access.streamed), 0});
       continue;
     }
     const int64_t fair = left / (2 * std::max(1, request.threads)) + 1;

@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include <arrow/io/interfaces.h>
+
 #include "scan/deletes.h"
 #include "scan/page_prune.h"
 #include "scan/scan.h"
@@ -35,7 +37,13 @@ struct Morsel {
   int row_group = 0;
   table::RowRanges rows;
   std::vector<bool> streamed;  // columns to read by ColumnStream; empty: none
+  int64_t bytes_ahead = 0;     // that ReadAhead has had fetched
 };
+
+// Where the pages of the morsel's columns lie, those of columns that are streamed left out. Filters
+// leave no page out: where each request takes long, one more for the columns behind a filter costs
+// more than bytes that turn out not to be needed.
+Result<std::vector<arrow::io::ReadRange>> RangesOf(const Morsel& morsel);
 
 // Identity partition values stand in for columns that a file does not have (specification, "Column
 // Projection"): field id and value.

@@ -147,7 +147,10 @@ class Answerer {
       return Status::OK();
     };
     const bool in_memory = env_.store->scheme() == "memory";
-    (void)RunConcurrently(wave.size(), in_memory ? 1 : kFootersAtOnce, open);
+    const bool waits = std::any_of(wave.begin(), wave.end(), [&](const Candidate* candidate) {
+      return !candidate->reader && table::MustFetchTail(env_, candidate->file->data->file_path);
+    });
+    (void)RunConcurrently(wave.size(), in_memory ? 1 : kFootersAtOnce, waits, open);
     for (Candidate* candidate : wave) {
       std::optional<Value> found;
       candidate->taken = candidate->reader && OfFooter(*candidate->reader, field, greatest, &found);

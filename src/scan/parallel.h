@@ -15,9 +15,10 @@ namespace timelake::scan {
 // Runs step(0) .. step(count - 1), on up to `threads` threads of which the caller's is one, and
 // returns the first error. For waiting on the store, not for computing: threads of our own
 // cannot be starved by a pool that the store itself uses. Threads are started only once a step has
-// taken longer than starting them does: most often everything is cached.
+// taken longer than starting them does, as most often everything is cached; or at once, where it is
+// known that a step `waits`.
 template <typename Step>
-Status RunConcurrently(size_t count, size_t threads, Step&& step) {
+Status RunConcurrently(size_t count, size_t threads, bool waits, Step&& step) {
   std::atomic<size_t> next{0};
   std::atomic<bool> failed{false};
   std::mutex mutex;
@@ -30,7 +31,7 @@ Status RunConcurrently(size_t count, size_t threads, Step&& step) {
       if (!failed.exchange(true)) first = std::move(status);
     }
   };
-  bool slow = false;
+  bool slow = waits;
   while (threads > 1 && !slow && next < count) {
     const auto start = std::chrono::steady_clock::now();
     TL_RETURN_NOT_OK(step(next++));

@@ -94,7 +94,10 @@ class Planner {
     }
     // One after another where the store has no latency (and simulations must be repeatable).
     const bool local_memory = env_.store->scheme() == "memory";
-    TL_RETURN_NOT_OK(RunConcurrently(opened.size(), local_memory ? 1 : kManifestsAtOnce,
+    const bool waits = std::any_of(opened.begin(), opened.end(), [&](const Opened& one) {
+      return table::MustFetchEntries(env_, one.row);
+    });
+    TL_RETURN_NOT_OK(RunConcurrently(opened.size(), local_memory ? 1 : kManifestsAtOnce, waits,
                                      [&](size_t i) { return Open(&opened[i]); }));
     return opened;
   }

@@ -78,6 +78,11 @@ class MorselReader : public arrow::RecordBatchReader {
     decoded_.assign(file_.columns().size(), {});
     batch_.reset();
     left_ = std::move(rows);
+    // Most often it has been fetched ahead: then this asks for nothing.
+    if (file_.reader->is_remote() && step_ == 1) {
+      TL_ASSIGN_OR_RAISE(const auto ranges, RangesOf(morsel_));
+      file_.reader->WillNeed(ranges);
+    }
     TL_RETURN_NOT_OK(ApplyFilters());
     TL_RETURN_NOT_OK(ApplyDeletes());
     if (left_.empty()) return Status::OK();

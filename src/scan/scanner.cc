@@ -8,6 +8,7 @@
 #include "scan/file_work.h"
 #include "scan/parallel.h"
 #include "scan/prune.h"
+#include "scan/read_ahead.h"
 #include "scan/scan.h"
 
 namespace timelake::scan {
@@ -73,6 +74,8 @@ class ScannerImpl : public Scanner {
       if (!ready_.empty()) {
         Morsel morsel = std::move(ready_.front());
         ready_.pop_front();
+        ahead_.Took(morsel);
+        ahead_.Fill(&ready_);
         return morsel;
       }
       if (next_file_ == plan_.files.size() && looking_ == 0) return std::nullopt;
@@ -90,6 +93,7 @@ class ScannerImpl : public Scanner {
       --looking_;
       if (!morsels.ok() && failure_.ok()) failure_ = morsels.status();
       if (morsels.ok()) std::move(morsels->begin(), morsels->end(), std::back_inserter(ready_));
+      ahead_.Fill(&ready_);
       changed_.notify_all();
     }
   }
@@ -108,7 +112,16 @@ class ScannerImpl : public Scanner {
   Result<std::vector<Morsel>> Look(size_t first, size_t end) {
     const Predicate live{LiveTests()};
     std::vector<std::vector<Morsel>> found(end - first);
-    TL_RETURN_NOT_OK(RunConcurrently(end - first, kFilesAtOnce, [&](size_t i) -> Status {
+    // Those of the next files come while these are read.
+    for (size_t i = end; i < std::min(plan_.files.size(), end + kFilesAtOnce); ++i) {
+      const iceberg::DataFile& next = *plan_.files[i].data;
+      table::FetchTail(env_, next.file_path, next.file_size_in_bytes);
+    }
+    const bool waits = std::any_of(
+        plan_.files.begin() + static_cast<std::ptrdiff_t>(first),
+        plan_.files.begin() + static_cast<std::ptrdiff_t>(end),
+        [&](const ScanFile& file) { return table::MustFetchTail(env_, file.data->file_path); });
+    TL_RETURN_NOT_OK(RunConcurrently(end - first, kFilesAtOnce, waits, [&](size_t i) -> Status {
       const ScanFile& file = plan_.files[first + i];
       const iceberg::PartitionSpec* spec = iceberg::SpecById(metadata_, file.spec_id);
       if (spec && !live.all_of.empty() && CanSkipFile(*file.data, *spec, request_.schema, live)) {
@@ -144,6 +157,7 @@ class ScannerImpl : public Scanner {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Morsel> ready_;
+  ReadAhead ahead_;
   size_t next_file_ = 0;
   int looking_ = 0;  // threads in Look
   Status failure_;

@@ -73,7 +73,10 @@ class Marker {
     const auto rivals = Rivals(files);
     std::vector<PositionsPtr> marked(plan->files.size());
     static const size_t threads = std::clamp<size_t>(std::thread::hardware_concurrency(), 1, 8);
-    TL_RETURN_NOT_OK(RunConcurrently(files.size(), threads, [&](size_t i) -> Status {
+    const bool compares = std::any_of(rivals.begin(), rivals.end(),
+                                      [](const Others& others) { return !others.empty(); });
+    const bool waits = compares && store::IsRemote(*env_.store);
+    TL_RETURN_NOT_OK(RunConcurrently(files.size(), threads, waits, [&](size_t i) -> Status {
       if (!files[i].is_read) return Status::OK();
       TL_ASSIGN_OR_RAISE(marked[files[i].index], Of(files[i], rivals[i]));
       return Status::OK();

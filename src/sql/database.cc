@@ -70,7 +70,8 @@ std::shared_ptr<Database> Database::Open(const SessionOptions& options,
 
   auto database = std::make_shared<Database>();
   database->instance = std::make_unique<duckdb::DuckDB>(nullptr, &config);
-  RegisterObjectFiles(*database->instance->instance, lake ? lake->catalog().env().store : nullptr);
+  RegisterObjectFiles(*database->instance->instance,
+                      lake ? store::DirectStore(lake->catalog().env().store) : nullptr);
   RegisterFunctions(*database->instance->instance);
   RegisterLatestRows(*database->instance->instance);
   RegisterJoinStatistics(*database->instance->instance);

@@ -165,6 +165,8 @@ class Engine::Impl : public std::enable_shared_from_this<Impl> {
       auto tables = MentionedTables(*statement, lake_->default_namespace());
       if (tables.size() < 2) tables.clear();  // the lookup alone does as well
       lake_->SetMentioned(std::move(tables));
+      lake_->SetReading(statement->type == duckdb::StatementType::SELECT_STATEMENT ||
+                        statement->type == duckdb::StatementType::EXPLAIN_STATEMENT);
     }
     duckdb::Connection& connection = *database_->connection;
     const bool on_conflict = HasOnConflict(*statement);

@@ -68,6 +68,12 @@ class LakeContext {
   }
   bool main_is_named() const { return main_is_named_; }
 
+  // Whether the statement about to run only reads: then versions that were just asked for will do.
+  void SetReading(bool reading) { reading_ = reading; }
+  table::Catalog::For use() const {
+    return reading_ ? table::Catalog::For::kReading : table::Catalog::For::kWriting;
+  }
+
   // The tables that the statement about to run seems to read: loaded at once when the first of them
   // is asked for. Only a hint; a name may be that of a view or of nothing.
   void SetMentioned(std::vector<table::TableName> tables) {
@@ -85,6 +91,7 @@ class LakeContext {
   const table::AppendFn append_;
   const table::DeleteFn erase_;
   std::atomic<bool> stale_{false};
+  std::atomic<bool> reading_{false};
   std::atomic<bool> main_is_named_{false};
   mutable std::mutex mutex_;
   std::set<std::string> namespaces_;

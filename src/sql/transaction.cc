@@ -34,8 +34,9 @@ void InParallel(size_t count, const std::function<void(size_t)>& work) {
 }
 
 Result<std::shared_ptr<const TableVersion>> LoadOne(table::Catalog& catalog,
-                                                    const table::TableName& name) {
-  TL_ASSIGN_OR_RAISE(const auto handle, catalog.Open(name));
+                                                    const table::TableName& name,
+                                                    table::Catalog::For use) {
+  TL_ASSIGN_OR_RAISE(const auto handle, catalog.Open(name, use));
   const table::Version version = handle->known();
   if (!version) return NotFound("table {} does not exist", name.full());
   return CurrentVersion(*handle, version, catalog.session_settings());
@@ -53,7 +54,9 @@ LakeTransaction& LakeTransaction::Get(duckdb::ClientContext& context, duckdb::Ca
 
 LakeTransaction::Versions LakeTransaction::Load(const std::vector<table::TableName>& names) {
   Versions versions(names.size(), NotFound("not loaded"));
-  InParallel(names.size(), [&](size_t i) { versions[i] = LoadOne(lake_.catalog(), names[i]); });
+  const table::Catalog::For use = lake_.use();
+  InParallel(names.size(),
+             [&](size_t i) { versions[i] = LoadOne(lake_.catalog(), names[i], use); });
   return versions;
 }
 

@@ -131,6 +131,7 @@ class MeteredStore : public ObjectStore {
     return std::make_shared<MeteredFile>(std::move(file), metric_);
   }
   std::string scheme() const override { return base_->scheme(); }
+  std::string origin() const override { return base_->origin(); }
 
  private:
   void Written(const char* name, const arrow::Buffer& bytes) {

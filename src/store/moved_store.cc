@@ -27,6 +27,11 @@ class MovedStore : public ObjectStore {
     return base_->ListFolders(prefix);
   }
   std::string scheme() const override { return base_->scheme(); }
+  std::string origin() const override { return base_->origin(); }
+  std::shared_ptr<ObjectStore> direct() override {
+    auto below = base_->direct();
+    return below ? MakeMovedStore(std::move(below), old_, new_) : nullptr;
+  }
   bool has_compare_and_swap() const override { return base_->has_compare_and_swap(); }
 
   Result<PutReply> Put(const std::string& key, std::shared_ptr<arrow::Buffer>) override {

@@ -158,6 +158,16 @@ Status ObjectStore::DeleteAll(const std::vector<std::string>& keys) {
   return first;
 }
 
+std::shared_ptr<ObjectStore> DirectStore(std::shared_ptr<ObjectStore> store) {
+  while (auto below = store->direct()) store = std::move(below);
+  return store;
+}
+
+bool IsRemote(const ObjectStore& store) {
+  const std::string scheme = store.scheme();
+  return scheme != "file" && scheme != "memory";
+}
+
 std::string UriOf(const ObjectStore& store, std::string_view key) {
   return store.scheme() + "://" + std::string(key);
 }

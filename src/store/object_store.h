@@ -25,8 +25,8 @@ namespace timelake::store {
 struct ObjectInfo {
   std::string key;
   int64_t size = 0;
-  int64_t mtime_us = 0;   // store time: Last-Modified; on local disk st_ctime
-  std::string identity;   // ETag or generation; on local disk inode and ctime
+  int64_t mtime_us = 0;  // store time: Last-Modified; on local disk st_ctime
+  std::string identity;  // ETag or generation; on local disk inode and ctime
 };
 
 struct GetReply {
@@ -51,17 +51,17 @@ struct PutReply {
 // the request had effect; `kNoReply` and `kRepeat` say nothing about it, `kExists` only that the
 // key was taken when the store looked (perhaps by an earlier send of the same bytes).
 enum class PutOutcome {
-  kCreated,   // stored by this request
-  kExists,    // 412: the key exists, or its identity is not the expected one
-  kRepeat,    // 409 and the like: nothing decided, send the same again
-  kNoReply,   // connection lost, time-out: may or may not be stored
+  kCreated,  // stored by this request
+  kExists,   // 412: the key exists, or its identity is not the expected one
+  kRepeat,   // 409 and the like: nothing decided, send the same again
+  kNoReply,  // connection lost, time-out: may or may not be stored
 };
 
 struct ConditionalPutReply {
   PutOutcome outcome = PutOutcome::kNoReply;
-  ObjectInfo info;          // of the object just stored, when kCreated
-  int64_t date_us = 0;      // 0 when kNoReply
-  std::string message;      // why, when not kCreated
+  ObjectInfo info;      // of the object just stored, when kCreated
+  int64_t date_us = 0;  // 0 when kNoReply
+  std::string message;  // why, when not kCreated
 };
 
 struct ListReply {
@@ -127,7 +127,20 @@ class ObjectStore {
 
   // "file", "memory", "s3", ...; scheme of the URIs that this store's keys form.
   virtual std::string scheme() const = 0;
+
+  // What tells stores of one scheme apart, for names in a cache that processes share: scheme and
+  // endpoint or account. No secrets.
+  virtual std::string origin() const { return scheme(); }
+
+  // The store below one that keeps what it has read, or writes later; null if this is no such.
+  virtual std::shared_ptr<ObjectStore> direct() { return nullptr; }
 };
+
+// What is asked of it is asked of the store itself: for objects that may change, and to verify.
+std::shared_ptr<ObjectStore> DirectStore(std::shared_ptr<ObjectStore> store);
+
+// Whether a request takes long enough to be worth avoiding.
+bool IsRemote(const ObjectStore& store);
 
 // The URI recorded in table metadata for `key`: "file:///a/b" for a local "/a/b".
 std::string UriOf(const ObjectStore& store, std::string_view key);

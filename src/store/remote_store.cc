@@ -54,6 +54,7 @@ class RemoteStore : public ObjectStore {
       : api_(std::move(api)), client_(std::move(client)) {}
 
   std::string scheme() const override { return api_->scheme(); }
+  std::string origin() const override { return api_->origin(); }
   bool has_compare_and_swap() const override { return true; }
 
   Result<GetReply> Get(const std::string& key) override;

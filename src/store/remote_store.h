@@ -31,6 +31,7 @@ class RemoteApi {
  public:
   virtual ~RemoteApi() = default;
   virtual std::string scheme() const = 0;
+  virtual std::string origin() const = 0;  // see ObjectStore
 
   virtual RemoteRequest Get(const ObjectName& object) const = 0;
   virtual RemoteRequest Head(const ObjectName& object) const = 0;

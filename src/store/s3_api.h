@@ -15,6 +15,7 @@ class S3Api : public RemoteApi, public std::enable_shared_from_this<S3Api> {
   explicit S3Api(S3Options options) : options_(std::move(options)) {}
 
   std::string scheme() const override { return "s3"; }
+  std::string origin() const override { return "s3 " + options_.endpoint; }
 
   // `name` empty: a request to the bucket.
   RemoteRequest Request(const char* method, const std::string& bucket,

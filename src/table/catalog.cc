@@ -105,13 +105,14 @@ Status Catalog::MissingTable(const TableName& name) {
   return NotFound("table {} does not exist in {}{}", name.full(), location_uri(), hint);
 }
 
-Result<std::shared_ptr<Handle>> Catalog::Open(const TableName& name) {
+Result<std::shared_ptr<Handle>> Catalog::Open(const TableName& name, For use) {
   // A shared handle may belong to a table that was dropped and created again since; the second
   // round starts from a fresh one.
   for (int round = 0; round < 2; ++round) {
     auto handle = Shared(name);
     const bool seen = !handle->table_uuid().empty();
-    auto loaded = LoadNewest(*handle);
+    auto loaded =
+        use == For::kReading ? LoadForReader(*handle, session_settings_) : LoadNewest(*handle);
     if (loaded.ok() && seen) return handle;
     if (loaded.ok()) {
       TL_ASSIGN_OR_RAISE(auto placed, WhereItLies(handle));

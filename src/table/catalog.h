@@ -28,9 +28,10 @@ class Catalog {
   Result<std::vector<std::string>> Tables(
       const std::string& name_space);  // sorted, dropped ones left out
 
-  // The table's handle, refreshed to the newest version as a reader sees it. kNotFound (with a near
-  // name) when it is missing or dropped.
-  Result<std::shared_ptr<Handle>> Open(const TableName& name);
+  // The table's handle, refreshed to the newest version: of now, or for one who only reads as
+  // LoadForReader has it. kNotFound (with a near name) when it is missing or dropped.
+  enum class For { kWriting, kReading };
+  Result<std::shared_ptr<Handle>> Open(const TableName& name, For use = For::kWriting);
 
   Result<std::shared_ptr<Handle>> Create(const TableName& name, const iceberg::Schema& schema,
                                          const TableOptions& options);

@@ -18,17 +18,22 @@ namespace {
 
 using SourceFile = std::shared_ptr<arrow::io::RandomAccessFile>;
 
-struct Piece {
-  int64_t offset = 0;
-  int64_t length = 0;
-};
+using Piece = arrow::io::ReadRange;
 
 void AddPiece(Piece piece, std::vector<Piece>* pieces) {
+  if (piece.length == 0) return;
   if (!pieces->empty() && pieces->back().offset + pieces->back().length == piece.offset) {
     pieces->back().length += piece.length;
   } else {
     pieces->push_back(piece);
   }
+}
+
+int64_t BeginOf(const parquet::ColumnChunkMetaData& chunk) {
+  if (!chunk.has_dictionary_page() || chunk.dictionary_page_offset() <= 0) {
+    return chunk.data_page_offset();
+  }
+  return std::min(chunk.data_page_offset(), chunk.dictionary_page_offset());
 }
 
 Result<std::shared_ptr<arrow::Buffer>> ReadPieces(const SourceFile& source,
@@ -149,33 +154,43 @@ parquet::ReaderProperties FileProperties() {
   return properties;
 }
 
+std::vector<arrow::io::ReadRange> PagesOf(const parquet::FileMetaData& footer, int row_group,
+                                          int leaf, const PageIndex* index,
+                                          const RowRanges& wanted) {
+  const auto chunk = footer.RowGroup(row_group)->ColumnChunk(leaf);
+  const int64_t begin = BeginOf(*chunk);
+  std::vector<Piece> pieces;
+  if (!index) {
+    AddPiece({begin, chunk->total_compressed_size()}, &pieces);
+    return pieces;
+  }
+  AddPiece({begin, index->pages.front().offset - begin}, &pieces);
+  for (size_t page = 0; page < index->pages.size(); ++page) {
+    if (!Overlaps(wanted, index->rows_of(page))) continue;
+    AddPiece({index->pages[page].offset, index->pages[page].size}, &pieces);
+  }
+  return pieces;
+}
+
 Result<SelectedPages> SelectPages(const SourceFile& source, const parquet::FileMetaData& footer,
                                   int row_group, int leaf, const PageIndex* index,
                                   const RowRanges& wanted) {
   const auto metadata = footer.RowGroup(row_group);
   const auto chunk = metadata->ColumnChunk(leaf);
   const parquet::ColumnDescriptor& column = *footer.schema()->Column(leaf);
-  int64_t begin = chunk->data_page_offset();
-  if (chunk->has_dictionary_page() && chunk->dictionary_page_offset() > 0) {
-    begin = std::min(begin, chunk->dictionary_page_offset());
-  }
   SelectedPages selected;
-  std::vector<Piece> pieces;
   std::vector<int64_t> values;
   if (index) {
-    AddPiece({begin, index->pages.front().offset - begin}, &pieces);
     for (size_t page = 0; page < index->pages.size(); ++page) {
       const RowRange rows = index->rows_of(page);
       if (!Overlaps(wanted, rows)) continue;
-      AddPiece({index->pages[page].offset, index->pages[page].size}, &pieces);
       Append(rows, &selected.rows);
       values.push_back(rows.end - rows.begin);
     }
-    std::erase_if(pieces, [](const Piece& piece) { return piece.length == 0; });
   } else {
-    pieces.push_back({begin, chunk->total_compressed_size()});
     Append({0, metadata->num_rows()}, &selected.rows);
   }
+  const std::vector<Piece> pieces = PagesOf(footer, row_group, leaf, index, wanted);
   for (const Piece& piece : pieces) selected.bytes += piece.length;
   selected.pages = static_cast<int64_t>(values.size());
   TL_ASSIGN_OR_RAISE(auto bytes, ReadPieces(source, pieces));

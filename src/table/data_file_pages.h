@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include <arrow/io/interfaces.h>
 #include <parquet/column_page.h>
@@ -21,6 +22,12 @@ namespace timelake::table {
 
 // Of every file we read: checksums are verified where the writer stored them.
 parquet::ReaderProperties FileProperties();
+
+// Where the pages of a chunk lie that hold `wanted` rows, the dictionary page first. `index` null:
+// the whole chunk. As the footer says: perhaps outside of the file.
+std::vector<arrow::io::ReadRange> PagesOf(const parquet::FileMetaData& footer, int row_group,
+                                          int leaf, const PageIndex* index,
+                                          const RowRanges& wanted);
 
 // Some pages of one chunk, with what reading them costs.
 struct SelectedPages {

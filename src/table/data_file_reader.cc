@@ -4,6 +4,7 @@
 #include <mutex>
 #include <utility>
 
+#include <arrow/io/memory.h>
 #include <arrow/memory_pool.h>
 #include <arrow/util/key_value_metadata.h>
 #include <parquet/arrow/reader.h>
@@ -13,6 +14,7 @@
 #include <parquet/properties.h>
 
 #include "base/text.h"
+#include "store/read_plan.h"
 #include "table/data_file_bloom.h"
 #include "table/data_file_columns.h"
 #include "table/data_file_convert.h"
@@ -64,14 +66,23 @@ Status CheckFooter(const std::string& uri, const parquet::FileMetaData& footer) 
   return Status::OK();
 }
 
+Result<std::string> FooterKey(const Env& env, const std::string& uri) {
+  TL_ASSIGN_OR_RAISE(const std::string key, store::KeyOf(*env.store, uri));
+  return "footer:" + key;
+}
+
 // Cached footers are shared by readers on other threads and never change.
 Result<Footer> ReadFooter(const Env& env, const std::string& uri, const SourceFile& source) {
-  TL_ASSIGN_OR_RAISE(std::string key, store::KeyOf(*env.store, uri));
-  key = "footer:" + key;
+  TL_ASSIGN_OR_RAISE(const std::string key, FooterKey(env, uri));
   if (env.cache) {
     if (auto found = env.cache->Get<parquet::FileMetaData>(key)) {
       return std::const_pointer_cast<parquet::FileMetaData>(found);
     }
+  }
+  if (store::IsRemote(*env.store)) {
+    TL_ASSIGN_OR_RAISE(const int64_t size, source->GetSize());
+    const int64_t tail = store::TailOf(size);
+    (void)source->WillNeed({{size - tail, tail}});  // page index and footer with one request
   }
   auto footer = CatchParquet(
       [&] { return parquet::ParquetFileReader::Open(source, FileProperties())->metadata(); });
@@ -280,6 +291,16 @@ class ParquetReader : public DataFileReader {
                          cost);
   }
 
+  Result<std::vector<arrow::io::ReadRange>> Ranges(int row_group, size_t column,
+                                                   const RowRanges& rows) override {
+    TL_ASSIGN_OR_RAISE(RowDecoder* const decoder, Decoder());
+    return decoder->Ranges(row_group, file_->columns.columns.at(column), rows);
+  }
+  void WillNeed(const std::vector<arrow::io::ReadRange>& ranges) override {
+    if (file_->remote) (void)file_->source->WillNeed(ranges);  // who reads is told what fails
+  }
+  bool is_remote() const override { return file_->remote; }
+
   Result<std::shared_ptr<arrow::RecordBatchReader>> Read(const std::vector<int>& row_groups,
                                                          int64_t batch_rows) override {
     if (batch_rows <= 0) return InvalidArgument("batches of {} rows", batch_rows);
@@ -352,12 +373,29 @@ class ParquetReader : public DataFileReader {
 
 }  // namespace
 
+bool MustFetchTail(const Env& env, const std::string& uri) {
+  if (!store::IsRemote(*env.store)) return false;
+  const auto key = FooterKey(env, uri);
+  return key.ok() && !(env.cache && env.cache->Get<parquet::FileMetaData>(*key));
+}
+
+void FetchTail(const Env& env, const std::string& uri, int64_t size) {
+  if (size <= 0 || !MustFetchTail(env, uri)) return;
+  const auto source = OpenSource(env, uri, size);
+  const int64_t tail = store::TailOf(size);
+  if (source.ok()) (void)(*source)->WillNeed({{size - tail, tail}});
+}
+
 Result<std::unique_ptr<DataFileReader>> OpenDataFile(const Env& env,
                                                      const DataFileRequest& request) {
   auto file = std::make_shared<Opened>();
   file->uri = request.uri;
-  file->remote = env.store->scheme() != "file" && env.store->scheme() != "memory";
-  TL_ASSIGN_OR_RAISE(file->source, OpenSource(env, request.uri, request.size));
+  file->remote = store::IsRemote(*env.store) && !request.bytes;
+  if (request.bytes) {
+    file->source = std::make_shared<arrow::io::BufferReader>(request.bytes);
+  } else {
+    TL_ASSIGN_OR_RAISE(file->source, OpenSource(env, request.uri, request.size));
+  }
   TL_ASSIGN_OR_RAISE(file->footer, ReadFooter(env, request.uri, file->source));
   parquet::ArrowReaderProperties properties;
   properties.set_coerce_int96_timestamp_unit(arrow::TimeUnit::MICRO);

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include <arrow/io/interfaces.h>
 #include <arrow/record_batch.h>
 
 #include "iceberg/manifest.h"
@@ -76,6 +77,15 @@ class DataFileReader {
   virtual Result<std::shared_ptr<arrow::Array>> ReadRows(int row_group, size_t column,
                                                          const RowRanges& rows, ReadCost* cost) = 0;
 
+  // Where ReadRows of these rows will read; empty for what the file lacks or for a chunk that no
+  // index cuts into pages. As the footer says: perhaps outside of the file.
+  virtual Result<std::vector<arrow::io::ReadRange>> Ranges(int row_group, size_t column,
+                                                           const RowRanges& rows) = 0;
+  // Has ranges fetched, in few requests side by side, without waiting for them. Where the store is
+  // not remote nothing.
+  virtual void WillNeed(const std::vector<arrow::io::ReadRange>& ranges) = 0;
+  virtual bool is_remote() const = 0;
+
   // Streams the given row groups. Batches have at most `batch_rows` rows and never cross a row
   // group. They may outlive this reader.
   virtual Result<std::shared_ptr<arrow::RecordBatchReader>> Read(const std::vector<int>& row_groups,
@@ -85,6 +95,7 @@ class DataFileReader {
 struct DataFileRequest {
   std::string uri;
   std::optional<int64_t> size;
+  std::shared_ptr<arrow::Buffer> bytes;  // the whole file, where it has been read already
   // Columns wanted, top-level fields of the table's schema (nested types may be pruned by their
   // ids). None: batches of rows without columns.
   std::vector<iceberg::Field> fields;
@@ -94,6 +105,12 @@ struct DataFileRequest {
   // dictionary<int32, string>.
   bool keep_dictionaries = false;
 };
+
+// Has the end of a data file fetched, where OpenDataFile will look for it: without waiting. Nothing
+// where the store is near or the footer known. A size of 0 is none.
+void FetchTail(const Env& env, const std::string& uri, int64_t size);
+// Whether OpenDataFile will have to wait for a store that is far away.
+bool MustFetchTail(const Env& env, const std::string& uri);
 
 // kNotFound / kCorrupt / kIo name the file; kUnsupported for ORC and Avro data files.
 Result<std::unique_ptr<DataFileReader>> OpenDataFile(const Env& env,

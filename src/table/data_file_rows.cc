@@ -262,6 +262,16 @@ Result<std::shared_ptr<const PageIndex>> RowDecoder::Pages(int row_group,
       index.status());
 }
 
+Result<std::vector<arrow::io::ReadRange>> RowDecoder::Ranges(int row_group,
+                                                             const ColumnSource& column,
+                                                             const RowRanges& rows) {
+  if (column.missing) return std::vector<arrow::io::ReadRange>();
+  TL_ASSIGN_OR_RAISE(const auto index, Pages(row_group, column));
+  if (!index) return std::vector<arrow::io::ReadRange>();
+  return CatchParquet(
+      [&] { return PagesOf(*footer_, row_group, column.leaves[0], index.get(), rows); });
+}
+
 Result<ArrayPtr> RowDecoder::Read(int row_group, const ColumnSource& column, const RowRanges& rows,
                                   bool keep_dictionary, ReadCost* cost) {
   const int64_t count = CountRows(rows);

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <arrow/array.h>
 #include <arrow/io/interfaces.h>
@@ -34,6 +35,10 @@ class RowDecoder {
   // Null where no page index speaks of whole rows of the column: nested with several leaves, or
   // without an index.
   Result<std::shared_ptr<const PageIndex>> Pages(int row_group, const ColumnSource& column);
+
+  // Where the pages of the rows lie; see DataFileReader::Ranges.
+  Result<std::vector<arrow::io::ReadRange>> Ranges(int row_group, const ColumnSource& column,
+                                                   const RowRanges& rows);
 
   // The rows, one behind the other, as the table's type; with `keep_dictionary` strings of a chunk
   // that is stored in a dictionary alone as dictionary<int32, utf8>, of one row group always with

@@ -1,5 +1,8 @@
 #include "table/load.h"
 
+#include <algorithm>
+
+#include "base/civil_time.h"
 #include "table/hint.h"
 #include "table/manifests.h"
 #include "table/versions.h"
@@ -83,6 +86,18 @@ Result<std::optional<Version>> FindNewest(const Handle& handle, const Version& s
     }
   }
   return FindByListing(handle);
+}
+
+Result<Version> LoadForReader(Handle& handle, const SettingMap& session) {
+  const Version known = handle.known();
+  if (!known || known.proved_boot_us == kNever) return LoadNewest(handle);
+  const auto settings = ResolveSettings(known.metadata->properties, session);
+  if (!settings.ok()) return LoadNewest(handle);
+  const int64_t usual = store::IsRemote(*handle.env().store) ? kMicrosPerSecond : 0;
+  const int64_t interval = std::min(settings->version_check_interval_us.value_or(usual),
+                                    settings->metadata_min_age_us / 2);
+  const int64_t since = handle.env().clock->BootMicros() - known.proved_boot_us;
+  return since >= 0 && since < interval ? known : LoadNewest(handle);
 }
 
 Result<Version> LoadNewest(Handle& handle) {

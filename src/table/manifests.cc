@@ -57,6 +57,11 @@ void RememberRows(const Env& env, const std::string& list_uri, ManifestRows rows
                                std::make_shared<const ManifestRows>(std::move(rows)), bytes);
 }
 
+bool MustFetchEntries(const Env& env, const iceberg::ManifestFile& row) {
+  return store::IsRemote(*env.store) &&
+         !(env.cache && env.cache->Get<iceberg::Manifest>("manifest:" + row.manifest_path));
+}
+
 Result<std::shared_ptr<const iceberg::Manifest>> ReadEntries(const Env& env,
                                                              const iceberg::ManifestFile& row) {
   const std::string key = "manifest:" + row.manifest_path;

@@ -21,6 +21,9 @@ Result<std::shared_ptr<const ManifestRows>> ReadRows(const Env& env,
 Result<std::shared_ptr<const iceberg::Manifest>> ReadEntries(const Env& env,
                                                              const iceberg::ManifestFile& row);
 
+// Whether ReadEntries will have to wait for a store that is far away.
+bool MustFetchEntries(const Env& env, const iceberg::ManifestFile& row);
+
 // What was just written, so that the next commit of this process reads nothing.
 void RememberRows(const Env& env, const std::string& list_uri, ManifestRows rows);
 

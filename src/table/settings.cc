@@ -307,6 +307,9 @@ Result<Settings> ResolveSettings(const std::map<std::string, std::string>& prope
   if (resolver.SourceOf("read-dedup") != Resolver::kDefault) {
     out.read_dedup = resolver.Number("read-dedup") != 0;
   }
+  if (resolver.SourceOf("version-check-interval") != Resolver::kDefault) {
+    out.version_check_interval_us = resolver.Number("version-check-interval");
+  }
   TL_RETURN_NOT_OK(ResolveCodec(&resolver, &out));
   ResolveHistory(&resolver, &out);
   return out;

@@ -106,6 +106,8 @@ struct Settings {
   std::optional<bool> read_dedup;     // none: as dedup
   bool latest_from_index = true;
   bool aggregates_from_metadata = true;
+  // How long readers take a version for the newest; none: as the kind of store suggests.
+  std::optional<int64_t> version_check_interval_us;
   std::vector<std::string> warnings;
 };
 

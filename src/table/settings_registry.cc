@@ -91,6 +91,11 @@ const std::vector<SettingDef>& Rows() {
       {"aggregates-from-metadata", "true", kAtTable | kAtSession, kBool, 0, 0, "",
        "count, min and max take what they can from manifests and footers instead of rows.",
        "timelake.aggregates-from-metadata"},
+      {"version-check-interval", "", kAtTable | kAtSession, kDuration, 0, kMicrosPerDay, "",
+       "Readers that hold a table ask the store for a newer version at most this often, and see "
+       "what others commit as much later; writers always ask, and own commits are seen at once. "
+       "Without a value: 1s in object stores, 0s on local disk, where asking costs nothing.",
+       "timelake.version-check-interval"},
 
       // Appends and commits.
       {"write-memory-bytes", "1073741824", kAtTable | kAtSession | kAtCall, kInteger, 64 * kKibi,
@@ -182,13 +187,11 @@ const std::vector<SettingDef>& Rows() {
 
 // The peer's, up to its 0.7.0.
 constexpr std::string_view kElsewhere[] = {
-    "filter-pushdown",     "head-format",
-    "head-inline-bytes",   "in-list-pruning",
-    "newest-first",        "rollup-aggregates",
-    "read-dedup-strategy", "rollup-bucket",
-    "rollup-routing",      "rollup-refresh-interval",
-    "rollup-source",       "rollups",
-    "time-weighted-mean",  "version-check-interval",
+    "filter-pushdown",         "head-format",   "head-inline-bytes",
+    "in-list-pruning",         "newest-first",  "rollup-aggregates",
+    "read-dedup-strategy",     "rollup-bucket", "rollup-routing",
+    "rollup-refresh-interval", "rollup-source", "rollups",
+    "time-weighted-mean",
 };
 
 }  // namespace

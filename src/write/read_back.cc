@@ -14,11 +14,11 @@ class FileRows : public arrow::RecordBatchReader {
   FileRows(const table::Env* env, const Target* target, const std::vector<StoredFile>& files)
       : env_(env), target_(target) {
     for (const StoredFile& stored : files) {
-      requests_.push_back({stored.file.file_path,
-                           stored.file.file_size_in_bytes,
-                           target->schema.fields,
-                           {},
-                           /*keep_dictionaries=*/true});
+      table::DataFileRequest& request = requests_.emplace_back();
+      request.uri = stored.file.file_path;
+      request.size = stored.file.file_size_in_bytes;
+      request.fields = target->schema.fields;
+      request.keep_dictionaries = true;
     }
   }
 

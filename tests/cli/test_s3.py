@@ -20,6 +20,23 @@ def test_main_job(tl, s3_server):
     assert tl("ls", env=env).out.split() == ["default.u"]
 
 
+def test_cache_folder(tl, s3_server):
+    """--cache-dir is shared by processes; a warehouse in a folder has no use for it."""
+    env = {**s3_server.env, "TIMELAKE_WAREHOUSE": f"s3://{s3_server.bucket()}/wh"}
+    tl("import", "t", tl.file("rows.csv", ROWS), *CONTRACT, env=env)
+    folder = tl.folder / "cache"
+    ask = ("sql", "--format", "csv", "SELECT * FROM t ORDER BY ALL")
+    first = tl("-v", "--cache-dir", folder, "--cache-bytes", "99999999", *ask, env=env)
+    assert "store.read_at" in first.err and list(folder.rglob("*.block"))
+    again = tl("-v", *ask, env={**env, "TIMELAKE_CACHE_DIR": str(folder)})
+    assert again.out == first.out and "store.read_at" not in again.err, again.err
+    tl.fails("--cache-dir", folder, "--cache-bytes", "4G", *ask, env=env, says="number of bytes")
+    tl.fails("--cache-dir", tl.file("file", "x"), *ask, env=env, says="cache folder")
+    env = {"TIMELAKE_WAREHOUSE": str(tl.folder / "local"), "TIMELAKE_CACHE_DIR": str(tl.folder / "other")}
+    tl("import", "t", tl.file("rows.csv", ROWS), *CONTRACT, env=env)
+    assert tl(*ask, env=env).out == first.out and not (tl.folder / "other").exists()
+
+
 def test_options_and_secrets(tl, s3_server):
     warehouse = f"s3://{s3_server.bucket()}/wh"
     options = [text for key, value in s3_server.options.items() for text in ("-o", f"{key}={value}")]

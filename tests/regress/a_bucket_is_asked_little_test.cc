@@ -23,9 +23,10 @@ class Bucket : public testing::Test {
   void Between(S3Proxy::Plan plan = {}) {
     proxy_ = std::make_unique<S3Proxy>(S3Server::Shared(), std::move(plan));
   }
-  Lake Open() {
+  Lake Open(std::map<std::string, std::string> settings = {}) {
     LakeOptions options;
     options.storage_options = proxy_->Options();
+    options.settings = std::move(settings);
     return Must(Lake::Open(warehouse_, options));
   }
   std::string warehouse_;
@@ -56,7 +57,7 @@ TEST_F(Bucket, OpeningAsksLittle) {
     Table table = Must(lake.CreateTable("t", kColumns, Readings()));
     TL_OK(table.Append(Batch({{1, "a", 1.0}})).status());
   }
-  Lake lake = Open();
+  Lake lake = Open({{"version-check-interval", "0s"}});
   (void)proxy_->Counts();
   TL_OK(lake.OpenTable("t").status());
   const Counts cold = proxy_->Counts();
@@ -64,6 +65,13 @@ TEST_F(Bucket, OpeningAsksLittle) {
   TL_OK(lake.OpenTable("t").status());
   EXPECT_EQ(proxy_->Counts(), (Counts{{"GET", 1}}));
   EXPECT_EQ(Ask(lake, "SELECT count(*) FROM t"), "1");
+  Lake seldom = Open({{"version-check-interval", "1h"}});
+  Table table = Must(seldom.OpenTable("t"));
+  (void)proxy_->Counts();
+  TL_OK(seldom.OpenTable("t").status());
+  EXPECT_EQ(proxy_->Counts(), Counts{});
+  TL_OK(table.Refresh().status());
+  EXPECT_EQ(proxy_->Counts(), (Counts{{"GET", 1}}));
 }
 
 // The reply to a commit that the store has done gets lost.

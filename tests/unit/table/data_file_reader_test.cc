@@ -39,6 +39,7 @@ TEST(DataFileReader, ColumnsAreFoundByFieldId) {
       {FromJson(arrow::int32(), "[1, 2]"), FromJson(arrow::utf8(), R"(["x", "y"])")});
   DataFileRequest request{.uri = uri,
                           .size = {},
+                          .bytes = nullptr,
                           .fields = {TableColumn(2, "a", "string"), TableColumn(1, "c", "long"),
                                      TableColumn(7, "b", "int")},
                           .constants = {},
@@ -64,6 +65,7 @@ TEST(DataFileReader, ColumnsAreFoundByNameInFilesWithoutIds) {
   DataFileRequest request{
       .uri = uri,
       .size = {},
+      .bytes = nullptr,
       .fields = {TableColumn(9, "a", "int"), TableColumn(1, "A", "int"),
                  Nested(10, "s", TypeId::kStruct, {TableColumn(11, "x", "long")})},
       .constants = {},

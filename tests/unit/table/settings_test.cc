@@ -103,6 +103,11 @@ const ValueCase kValues[] = {
      {"true", "false"},
      {"", "on"},
      "true or false"},
+    {"version-check-interval",
+     kAtTable | kAtSession,
+     {"0s", "250ms", "1d"},
+     {"", "1", "25h", "off"},
+     "a duration from 0s to 1d"},
     {"write-memory-bytes",
      kAtTable | kAtSession | kAtCall,
      {"65536", "1073741824"},
@@ -291,7 +296,7 @@ TEST(Settings, OthersProperties) {
 
 TEST(Settings, ThePeersSettingsAreKnownButNotTaken) {
   for (const char* name : {"in_list_pruning", "timelake.rollup-routing", "head-format",
-                           "version-check-interval", "rollups"}) {
+                           "read-dedup-strategy", "rollups"}) {
     for (SettingLevel level : kLevels) {
       EXPECT_THAT(ErrorOf(CheckSetting(name, "true", level)),
                   HasSubstr("is not one that this version of Timelake has"));
