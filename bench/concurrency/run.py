@@ -47,7 +47,7 @@ def main():
     shutil.rmtree(work, ignore_errors=True)
     lines = ["# Concurrent writers", "",
              f"{options['writers']} processes, {options['appends']} appends of {concurrency.ROWS} rows each, on one table, while "
-             f"another process maintains it all the time; {os.cpu_count()} cores, {platform.machine()}, one run. Lost: appends "
+             f"another process maintains it all the time; {os.cpu_count()} cores, {platform.machine()}, one run; ours from {options['build']}. Lost: appends "
              "that were acknowledged and are not there. Ours makes each commit durable on local disk, the peer does not.", "",
              "| store | system | acknowledged | lost | twice | failed | unknown | s | p50, ms | p99, ms | maintenance: rounds, failed |",
              "|---|---|---|---|---|---|---|---|---|---|---|"]

@@ -128,7 +128,7 @@ def main():
         results["append of 1,000 rows"] = {system: appends(options, proxy, system, place) for system, place in places.items()}
     lines = ["# Remote benchmark", "",
              f"versitygw behind a proxy that adds {options['latency']} ms to each request; medians of {options['runs']} runs, "
-             f"cold steps in fresh processes, in turn; {os.cpu_count()} cores, {platform.machine()}. `depth`: requests that "
+             f"cold steps in fresh processes, in turn; {os.cpu_count()} cores, {platform.machine()}; ours from {options['build']}. `depth`: requests that "
              f"followed one another, at least. Target: every time at most {TARGET} of the peer's.", "", *table(results), ""]
     text = "\n".join(lines)
     out = ROOT / options["out"]

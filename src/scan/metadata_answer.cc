@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "scan/facts.h"
 #include "scan/file_work.h"
-#include "scan/parallel.h"
+#include "base/parallel.h"
 #include "scan/prune.h"
 #include "table/data_file_reader.h"
 

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "scan/delete_index.h"
-#include "scan/parallel.h"
+#include "base/parallel.h"
 #include "scan/prune.h"
 #include "scan/scan.h"
 #include "table/manifests.h"

@@ -6,7 +6,7 @@
 
 #include "iceberg/arrow_schema.h"
 #include "scan/file_work.h"
-#include "scan/parallel.h"
+#include "base/parallel.h"
 #include "scan/prune.h"
 #include "scan/read_ahead.h"
 #include "scan/scan.h"

@@ -10,7 +10,7 @@
 #include <parquet/metadata.h>
 
 #include "scan/key_range.h"
-#include "scan/parallel.h"
+#include "base/parallel.h"
 #include "scan/series_rows.h"
 #include "scan/winners.h"
 #include "scan/write_order.h"

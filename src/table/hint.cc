@@ -76,7 +76,7 @@ Result<Hint> ReadHint(const Handle& handle) {
 
 void MoveHint(Handle& handle, int64_t number) {
   const auto known = handle.hint();
-  if (known && known->version > number) return;  // by another call through this handle
+  if (known && known->version >= number) return;  // by another call through this handle
   std::optional<std::string> identity;
   if (known) identity = known->identity;
   bool identity_known = known.has_value();

@@ -165,8 +165,14 @@ def test_many_manifests_and_files_at_once(open_lake, proxy):
 
 
 def test_maintain(open_lake, table, proxy):
+    """What the kept versions refer to is read side by side."""
     asked = Asked(proxy, lambda: open_lake().table("t").maintain())
+    few = asked.depth
     assert sum(asked.counts.values()) <= 60, asked
+    for i in range(20):
+        table.set_properties({"a.b": str(i)})
+    asked = Asked(proxy, lambda: open_lake().table("t").maintain())
+    assert asked.depth <= few + 12, asked
 
 
 def test_a_folder_on_disk(open_lake, table, proxy, tmp_path):

@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 
-namespace timelake::scan {
+namespace timelake {
 
 // Runs step(0) .. step(count - 1), on up to `threads` threads of which the caller's is one, and
 // returns the first error. For waiting on the store, not for computing: threads of our own
@@ -50,4 +50,4 @@ Status RunConcurrently(size_t count, size_t threads, bool waits, Step&& step) {
   return first;
 }
 
-}  // namespace timelake::scan
+}  // namespace timelake
