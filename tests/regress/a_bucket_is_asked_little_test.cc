@@ -74,6 +74,31 @@ TEST_F(Bucket, OpeningAsksLittle) {
   EXPECT_EQ(proxy_->Counts(), (Counts{{"GET", 1}}));
 }
 
+// What cannot change is read once; which version it is of is asked as often as the setting says.
+TEST_F(Bucket, AQueryIsAskedOnce) {
+  Between();
+  {
+    Lake lake = Open();
+    Table table = Must(lake.CreateTable("t", kColumns, Readings()));
+    for (int64_t i = 0; i < 3; ++i) {
+      TL_OK(table.Append(Batch({{i, "a", 1.0}, {i, "b", 2.0}})).status());
+    }
+  }
+  Lake lake = Open({{"version-check-interval", "1h"}});
+  const std::string query = "SELECT sum(v) FROM t WHERE v > 1.5";
+  EXPECT_EQ(Ask(lake, query), "6");
+  ASSERT_TRUE(lake.cache_stats().has_value());
+  const CacheStats first = *lake.cache_stats();
+  EXPECT_GT(first.misses, 0);
+  EXPECT_LE(first.bytes_fetched, first.memory_limit);
+  EXPECT_EQ(first.disk_limit, 0);
+  (void)proxy_->Counts();
+  EXPECT_EQ(Ask(lake, query), "6");
+  EXPECT_EQ(proxy_->Counts(), Counts{});
+  EXPECT_EQ(lake.cache_stats()->misses, first.misses);
+  EXPECT_FALSE(Must(Lake::Open("memory://nothing-is-kept")).cache_stats().has_value());
+}
+
 // The reply to a commit that the store has done gets lost.
 TEST_F(Bucket, ALostReplyIsNotALostRace) {
   std::atomic<int> puts = 0;
