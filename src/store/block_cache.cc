@@ -142,6 +142,7 @@ Status BlockCache::Collect(const std::shared_ptr<CachedObject>& object, const By
                            std::vector<Piece>* pieces, Status* others) {
   const int64_t first = range.offset / kBlock;
   Fetches waited(pieces->size());
+  int64_t hits = 0;
   std::unique_lock lock(mutex_);
   const Fetches own = Claim(object, {range});
   for (size_t i = 0; i < pieces->size(); ++i) {
@@ -154,10 +155,12 @@ Status BlockCache::Collect(const std::shared_ptr<CachedObject>& object, const By
     (*pieces)[i] = {slot.bytes, block * kBlock};
     order_.splice(order_.begin(), order_, slot.place);
     if (ahead) continue;
-    ++stats_.memory_hits;
+    ++hits;
     stats_.bytes_hit += slot.bytes->size();
   }
+  stats_.memory_hits += hits;
   lock.unlock();
+  if (metric_ && hits > 0) metric_("cache.blocks_hit", hits);
   for (size_t i = 1; i < own.size(); ++i) {
     if (!InBackground(own[i])) Run(own[i]);
   }
@@ -236,6 +239,10 @@ Status BlockCache::Get(Fetch* fetch, std::vector<bool>* from_disk) {
       ++stats_.requests;
       stats_.bytes_fetched += fetched->size();
     }
+  }
+  if (metric_) {
+    if (disk_blocks > 0) metric_("cache.blocks_on_disk", disk_blocks);
+    if (begin < end) metric_("cache.blocks_missed", end - begin);
   }
   if (disk_blocks == 0) {
     fetch->bytes = std::move(fetched);

@@ -27,9 +27,10 @@ def test_cache_folder(tl, s3_server):
     folder = tl.folder / "cache"
     ask = ("sql", "--format", "csv", "SELECT * FROM t ORDER BY ALL")
     first = tl("-v", "--cache-dir", folder, "--cache-bytes", "99999999", *ask, env=env)
-    assert "store.read_at" in first.err and list(folder.rglob("*.block"))
+    assert "store.read_at" in first.err and "cache.blocks_missed" in first.err and list(folder.rglob("*.block"))
     again = tl("-v", *ask, env={**env, "TIMELAKE_CACHE_DIR": str(folder)})
-    assert again.out == first.out and "store.read_at" not in again.err, again.err
+    assert again.out == first.out and "cache.blocks_on_disk" in again.err, again.err
+    assert "store.read_at" not in again.err and "cache.blocks_missed" not in again.err, again.err
     tl.fails("--cache-dir", folder, "--cache-bytes", "4G", *ask, env=env, says="number of bytes")
     tl.fails("--cache-dir", tl.file("file", "x"), *ask, env=env, says="cache folder")
     env = {"TIMELAKE_WAREHOUSE": str(tl.folder / "local"), "TIMELAKE_CACHE_DIR": str(tl.folder / "other")}
