@@ -18,7 +18,7 @@ say() { printf 'deps: %s\n' "$*"; }
 die() { printf 'deps: %s\n' "$*" >&2; exit 1; }
 
 apt_packages=(ccache ninja-build cmake g++ nlohmann-json3-dev libcli11-dev libfmt-dev libgtest-dev libgmock-dev
-  libbenchmark-dev libcurl4-openssl-dev clang-format-14 clang-tidy-14 lld python3-venv python3-dev git zlib1g-dev pkg-config)
+  libbenchmark-dev libcurl4-openssl-dev libzstd-dev clang-format-14 clang-tidy-14 lld python3-venv python3-dev git zlib1g-dev pkg-config)
 
 # install_apt PACKAGE...: those that are missing; no apt call when none is.
 install_apt() {

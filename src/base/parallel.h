@@ -1,53 +1,36 @@
 #pragma once
 
-#include <algorithm>
-#include <atomic>
-#include <chrono>
-#include <mutex>
-#include <system_error>
-#include <thread>
-#include <vector>
+#include <cstddef>
+#include <functional>
 
 #include "base/error.h"
 
+namespace arrow::internal {
+class ThreadPool;
+}
+
 namespace timelake {
 
-// Runs step(0) .. step(count - 1), on up to `threads` threads of which the caller's is one, and
-// returns the first error. For waiting on the store, not for computing: threads of our own
-// cannot be starved by a pool that the store itself uses. Threads are started only once a step has
-// taken longer than starting them does, as most often everything is cached; or at once, where it is
-// known that a step `waits`.
-template <typename Step>
-Status RunConcurrently(size_t count, size_t threads, bool waits, Step&& step) {
-  std::atomic<size_t> next{0};
-  std::atomic<bool> failed{false};
-  std::mutex mutex;
-  Status first;
-  auto work = [&] {
-    for (size_t i = next++; i < count && !failed; i = next++) {
-      Status status = step(i);
-      if (status.ok()) continue;
-      std::lock_guard lock(mutex);
-      if (!failed.exchange(true)) first = std::move(status);
-    }
-  };
-  bool slow = waits;
-  while (threads > 1 && !slow && next < count) {
-    const auto start = std::chrono::steady_clock::now();
-    TL_RETURN_NOT_OK(step(next++));
-    slow = std::chrono::steady_clock::now() - start > std::chrono::microseconds(300);
-  }
-  std::vector<std::thread> helpers;
-  for (size_t i = 1; i < std::min(count - std::min<size_t>(next, count), threads); ++i) {
-    try {
-      helpers.emplace_back(work);
-    } catch (const std::system_error&) {
-      break;  // no more threads to be had: the others do it
-    }
-  }
-  work();
-  for (std::thread& helper : helpers) helper.join();
-  return first;
-}
+// Threads of the machine.
+int MachineThreads();
+
+// For what Arrow itself runs in parallel: as many threads as the machine has.
+arrow::internal::ThreadPool* SharedPool();
+
+// Runs `task(0) .. task(count - 1)` on up to `threads` threads, the caller's among them. After an
+// error no further task is started; the first error is returned. The caller does all that no other
+// thread has begun, so that tasks may do the same in turn.
+//
+// ParallelColumns is for work that waits for nothing: there are as many helpers in
+// the process as the machine has threads. ParallelFor is for tasks that wait, for disks and stores
+// or for ParallelColumns.
+Status ParallelColumns(int count, int threads, const std::function<Status(int)>& task);
+Status ParallelFor(int count, int threads, const std::function<Status(int)>& task);
+
+// ParallelFor for steps that wait for a store, if they do: most often everything is cached. The
+// caller goes on alone until a step has taken longer than asking for help does, unless it is known
+// that a step `waits`.
+Status RunConcurrently(size_t count, size_t threads, bool waits,
+                       const std::function<Status(size_t)>& step);
 
 }  // namespace timelake

@@ -134,6 +134,17 @@ void AppendEscaped(unsigned char c, std::string* out) {
   }
 }
 
+// Whether nothing needs to be escaped or checked; without a branch, for the compiler's sake.
+bool IsPlain(std::string_view text) {
+  unsigned special = 0;
+  for (const char each : text) {
+    const auto c = static_cast<unsigned char>(each);
+    special |= static_cast<unsigned>(c < 0x20) | static_cast<unsigned>(c >= 0x80) |
+               static_cast<unsigned>(c == '"') | static_cast<unsigned>(c == '\\');
+  }
+  return special == 0;
+}
+
 }  // namespace
 
 Result<JsonNode> ParseJson(std::string_view text, std::string_view source) {
@@ -146,6 +157,11 @@ Result<JsonNode> ParseJson(std::string_view text, std::string_view source) {
 
 void AppendJsonString(std::string_view text, std::string* out) {
   *out += '"';
+  if (IsPlain(text)) {
+    out->append(text);
+    *out += '"';
+    return;
+  }
   size_t from = 0;
   for (size_t i = 0; i < text.size(); ++i) {
     const auto c = static_cast<unsigned char>(text[i]);

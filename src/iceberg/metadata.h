@@ -11,6 +11,7 @@
 #include "iceberg/json_fields.h"
 #include "iceberg/partition.h"
 #include "iceberg/schema.h"
+#include "iceberg/summary.h"
 
 namespace timelake::iceberg {
 
@@ -25,7 +26,7 @@ struct Snapshot {
   int64_t timestamp_ms = 0;
   std::string manifest_list;                   // URI; empty only in version 1 with `manifests`
   std::vector<std::string> manifests;          // version 1 only
-  std::map<std::string, std::string> summary;  // includes "operation"
+  Summary summary;                             // includes "operation"
   std::optional<int> schema_id;
   UnknownFields unknown;
 

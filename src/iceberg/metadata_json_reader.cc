@@ -62,7 +62,9 @@ Status ReadSnapshot(const JsonAt& at, bool may_lack_list, Snapshot* snapshot) {
   if (snapshot->manifest_list.empty() && !may_lack_list && snapshot->manifests.empty()) {
     return at.Error("manifest-list is missing");
   }
-  TL_RETURN_NOT_OK(object.Optional("summary", &snapshot->summary));
+  Summary::Map summary;
+  TL_RETURN_NOT_OK(object.Optional("summary", &summary));
+  snapshot->summary = Summary(std::move(summary));
   TL_RETURN_NOT_OK(object.Optional("schema-id", &snapshot->schema_id));
   snapshot->unknown = object.Unknown();
   return Status::OK();

@@ -28,7 +28,7 @@ void WriteSnapshot(const Snapshot& snapshot, JsonWriter* writer) {
   }
   if (!snapshot.summary.empty()) {
     writer->Key("summary");
-    WriteStrings(snapshot.summary, writer);
+    writer->Raw(snapshot.summary.Json());
   }
   if (snapshot.schema_id) writer->Member("schema-id", *snapshot.schema_id);
   writer->Members(snapshot.unknown);

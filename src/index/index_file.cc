@@ -8,6 +8,7 @@
 #include <arrow/util/byte_size.h>
 #include <arrow/util/thread_pool.h>
 
+#include "base/parallel.h"
 #include "iceberg/arrow_schema.h"
 #include "index/last_value_index.h"
 #include "table/data_file_reader.h"
@@ -16,7 +17,6 @@
 #include "table/settings.h"
 #include "write/combine.h"
 #include "write/encoding.h"
-#include "write/parallel.h"
 #include "write/parquet_writer.h"
 
 namespace timelake::index {
@@ -56,8 +56,9 @@ Result<std::shared_ptr<arrow::Buffer>> Encode(const std::shared_ptr<arrow::Recor
                                               const iceberg::Schema& schema) {
   TL_ASSIGN_OR_RAISE(const auto settings, table::ResolveSettings({}));
   write::Rows rows{batch->columns(), {}, batch->num_rows()};
-  for (const auto& column : rows.columns) {
+  for (auto& column : rows.columns) {
     rows.may_hold_nan.push_back(write::HoldsNan(*column->data()));
+    TL_ASSIGN_OR_RAISE(column, write::CodeStrings(std::move(column)));
   }
   std::vector<uint32_t> order(static_cast<size_t>(rows.count));
   std::iota(order.begin(), order.end(), 0);
@@ -66,10 +67,15 @@ Result<std::shared_ptr<arrow::Buffer>> Encode(const std::shared_ptr<arrow::Recor
   format.settings = settings;
   format.columns =
       write::PlanColumns(schema, {}, settings, rows, order, 0, rows.count, settings.row_group_rows);
-  if (rows.count >= kRowsInParallel) format.threads = write::MachineThreads();
+  if (rows.count >= kRowsInParallel) format.threads = MachineThreads();
+  for (size_t i = 0; i < rows.columns.size(); ++i) {
+    if (format.columns[i].arrow_dictionary) continue;
+    TL_ASSIGN_OR_RAISE(rows.columns[i], write::WithoutDictionary(rows.columns[i]));
+  }
+  const auto encoded = arrow::RecordBatch::Make(write::SchemaOf(format), rows.count, rows.columns);
   TL_ASSIGN_OR_RAISE(auto sink, arrow::io::BufferOutputStream::Create());
   TL_ASSIGN_OR_RAISE(auto writer, write::DataFileWriter::Open(sink, std::move(format)));
-  TL_RETURN_NOT_OK(writer->Write(*batch));
+  TL_RETURN_NOT_OK(writer->Write(*encoded));
   TL_RETURN_NOT_OK(writer->Close());
   return sink->Finish();
 }
@@ -89,10 +95,10 @@ Result<std::shared_ptr<arrow::RecordBatch>> Read(const table::Env& env, const st
   for (int i = 0; i < file->num_row_groups(); ++i) count += file->row_group_rows(i);
   // One thread where the store is memory: simulations must be repeatable.
   const bool small = count < kRowsInParallel || env.store->scheme() == "memory";
-  const int threads = small ? 1 : write::MachineThreads();
+  const int threads = small ? 1 : MachineThreads();
   arrow::ArrayVector columns(schema.fields.size());
   const auto parts = std::min<size_t>(static_cast<size_t>(threads), columns.size());
-  TL_RETURN_NOT_OK(write::ParallelFor(static_cast<int>(parts), threads, [&](int part) {
+  TL_RETURN_NOT_OK(ParallelFor(static_cast<int>(parts), threads, [&](int part) {
     return ReadColumns(env, uri, request.bytes, schema, static_cast<size_t>(part), parts, &columns);
   }));
   auto rows = arrow::RecordBatch::Make(iceberg::ToArrow(schema), count, std::move(columns));

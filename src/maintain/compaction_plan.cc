@@ -19,10 +19,12 @@ bool HasDeletes(const scan::ScanFile& file) {
   return !file.position_deletes.empty() || !file.equality_deletes.empty();
 }
 
-// 0 below 256 KiB, 1 below 1 MiB, 2 below 4 MiB, ...
-int TierOf(int64_t bytes) {
+// 0 below 256 KiB, 1 below 1 MiB, 2 below 4 MiB, ... What repeats itself may take a few bits a row,
+// but is decoded, merged and encoded row by row: a row counts for a number at least.
+int TierOf(int64_t bytes, int64_t rows) {
+  const int64_t weight = std::max(bytes, rows * static_cast<int64_t>(sizeof(int64_t)));
   int tier = 0;
-  for (int64_t limit = 256 << 10; bytes >= limit && tier < 20; limit *= 4) ++tier;
+  for (int64_t limit = 256 << 10; weight >= limit && tier < 20; limit *= 4) ++tier;
   return tier;
 }
 
@@ -160,7 +162,8 @@ class Planner {
   void Tiers(const Numbers& fit) {
     std::map<int, Numbers> tiers;
     for (size_t i : fit) {
-      if (files_[i].small) tiers[TierOf(BytesOf(i))].push_back(i);
+      if (files_[i].small)
+        tiers[TierOf(BytesOf(i), files_[i].file->data->record_count)].push_back(i);
     }
     for (auto& [tier, files] : tiers) {
       std::sort(files.begin(), files.end(), [&](size_t a, size_t b) {
@@ -173,6 +176,20 @@ class Planner {
     }
   }
 
+  // Whether a partition is one file, or full ones, but for a little that came late: less than an
+  // eighth. Merged as a whole each time, a partition would be written again for a few rows.
+  bool FewLate(const Numbers& fit) const {
+    int64_t late = 0, bytes = 0, largest = 0;
+    for (size_t i : fit) {
+      bytes += BytesOf(i);
+      if (!files_[i].small) continue;
+      late += BytesOf(i);
+      largest = std::max(largest, BytesOf(i));
+    }
+    if (late == bytes) late -= largest;
+    return 8 * late < bytes;
+  }
+
   void Partition(Numbers all) {
     std::erase_if(all, [&](size_t i) { return !files_[i].unfit.empty(); });
     if (rules_.tier_files > 0 && !all.empty() && !rules_.cold(files_[all.front()])) {
@@ -180,6 +197,9 @@ class Planner {
     }
     const std::optional<CompactionReason> reason = ReasonFor(all);
     if (!reason) return;
+    const bool may_wait =
+        *reason == CompactionReason::kSmall || *reason == CompactionReason::kOverlap;
+    if (rules_.tier_files > 0 && may_wait && FewLate(all)) return Tiers(all);
     int64_t bytes = 0;
     for (size_t i : all) bytes += BytesOf(i);
     if (!rules_.full && bytes >= 2 * rules_.target_bytes) {

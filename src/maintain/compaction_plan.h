@@ -31,7 +31,8 @@ struct CompactionRules {
   int64_t target_bytes = 0;
   bool full = false;  // every partition, as a whole
   // After an append: 0, or how many files of one tier (below 256 KiB, 1 MiB, 4 MiB, ...) are merged
-  // in partitions that are not `cold`; what the other rules find waits until they are.
+  // in partitions that are not `cold`; what the other rules find waits until they are. In cold
+  // ones, too, less than an eighth that came late is only merged with its like.
   int64_t tier_files = 0;
   std::function<bool(const LiveFile&)> cold = {};  // set with tier_files
   // Where a file's rows belong when they are rewritten; none: in its own partition. Not set:

@@ -1,17 +1,20 @@
 #include "maintain/merge_files.h"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 
 #include <arrow/util/thread_pool.h>
 
+#include "base/memory.h"
+#include "base/parallel.h"
 #include "maintain/in_order.h"
+#include "maintain/series_ranges.h"
 #include "scan/file_rows.h"
 #include "write/bounded_append.h"
 #include "write/held_rows.h"
 #include "write/newest.h"
-#include "write/parallel.h"
 #include "write/run_merger.h"
 #include "write/sort.h"
 
@@ -26,6 +29,14 @@ constexpr size_t kMostOpenFiles = 64;
 constexpr int64_t kOpenRows = 40'000;
 // Small files that are read at once: enough to hide an object store's latency.
 constexpr size_t kFilesAtOnce = 8;
+// Ranges of series that are merged one after the other take less memory, and each a little time:
+// files are opened again, and pages at the ends unpacked twice.
+constexpr int64_t kLeastRangeBytes = 24 << 20;
+constexpr int64_t kFewRanges = 3;
+constexpr int64_t kRangeBytes = 160 << 20;
+constexpr int64_t kMostRanges = 16;
+// Fewer leave little behind.
+constexpr int64_t kManyRows = 1 << 18;
 
 // Of a row in memory, about: text counts as a code and a share of its dictionary.
 int64_t RowBytes(const iceberg::Schema& schema) {
@@ -50,6 +61,12 @@ int64_t RowBytes(const iceberg::Schema& schema) {
   return bytes;
 }
 
+// Whether rows of the file may be left out.
+bool LeavesRowsOut(const scan::ScanFile* file) {
+  return !file->position_deletes.empty() || !file->equality_deletes.empty() ||
+         file->superseded != nullptr;
+}
+
 class Merge {
  public:
   Merge(const table::Env& env, const iceberg::TableMetadata& metadata, const write::Target& target,
@@ -61,12 +78,11 @@ class Merge {
         memory_(write::PlanMemory(target.settings.write_memory_bytes)) {}
 
   Status Run() {
-    if (!MayStream()) return SortAll();
     bool in_order = true;
-    const Status streamed = Stream(&in_order);
-    if (in_order) return streamed;
+    const Status done = MergeSorted(&in_order);
+    if (in_order) return done;
     env_.Log(LogLevel::kWarning,
-             target_.table_name + ": " + MessageOf(streamed) + "; its rows are sorted again");
+             target_.table_name + ": " + MessageOf(done) + "; its rows are sorted again");
     DeleteAll();
     return SortAll();
   }
@@ -88,7 +104,9 @@ class Merge {
     for (const scan::ScanFile* file : request_.files) expected += file->data->record_count;
     for (const auto& stored : merged.files) merged.rows += stored.file.record_count;
     merged.deleted = expected - read_;
-    if (merged.deleted < 0 || merged.rows + merged.duplicates != read_) {
+    const bool may_lack = std::any_of(request_.files.begin(), request_.files.end(), LeavesRowsOut);
+    if (merged.deleted < 0 || (merged.deleted > 0 && !may_lack) ||
+        merged.rows + merged.duplicates != read_) {
       return InternalError("table {}: {} rows of {} files became {} rows, {} of them replaced",
                            target_.table_name, read_, request_.files.size(), merged.rows,
                            merged.duplicates);
@@ -99,9 +117,20 @@ class Merge {
   MergedFiles merged;
 
  private:
+  Status MergeSorted(bool* in_order) {
+    if (MayStream()) return Stream(in_order);
+    if (const int count = CountRanges(); count > 1) {
+      TL_ASSIGN_OR_RAISE(const SeriesRanges ranges,
+                         FindSeriesRanges(env_, metadata_, target_, request_.files, count));
+      // One series may have more rows than fit, or all of them.
+      if (FitInMemory(ranges)) return SortRanges(ranges, in_order);
+    }
+    return SortAll();
+  }
+
   bool MayStream() const {
     if (!request_.sorted || request_.way == MergeWay::kSort) return false;
-    if (request_.way == MergeWay::kStream) return true;
+    if (request_.way != MergeWay::kAsItSuits) return request_.way == MergeWay::kStream;
     if (request_.files.size() > kMostOpenFiles) return false;
     int64_t rows = 0;
     for (const scan::ScanFile* file : request_.files) rows += file->data->record_count;
@@ -120,6 +149,135 @@ class Merge {
     return scan::ReadFileRows(&env_, &metadata_, file, {target_.schema, fine});
   }
 
+  // How many ranges of series to merge one after the other. One: at once is faster.
+  int CountRanges() const {
+    if (!request_.sorted || request_.way == MergeWay::kSort) return 1;
+    if (write::KeyColumns(target_).empty()) return 1;
+    int64_t rows = 0;
+    for (const scan::ScanFile* file : request_.files) {
+      if (LeavesRowsOut(file)) return 1;
+      rows += file->data->record_count;
+    }
+    if (request_.way == MergeWay::kRanges) return static_cast<int>(kFewRanges);
+    const int64_t bytes = rows * RowBytes(target_.schema);
+    const int64_t fitting = bytes / std::min(kRangeBytes, memory_.held / 3) + 1;
+    const int64_t few = std::min(bytes / kLeastRangeBytes + 1, kFewRanges);
+    return fitting > kMostRanges ? 1 : static_cast<int>(std::max(few, fitting));
+  }
+
+  bool FitInMemory(const SeriesRanges& ranges) const {
+    const int64_t row_bytes = RowBytes(target_.schema);
+    for (size_t range = 0; range < ranges.count(); ++range) {
+      if (ranges.RowsOf(range) * row_bytes > memory_.held / 2) return false;
+    }
+    return true;
+  }
+
+  // Files of one partition whose rows come in the order of their series, part by part.
+  struct Output {
+    write::FilePlan plan = {};
+    std::optional<write::RollingFiles> files = std::nullopt;
+    write::NewestRows newest;
+  };
+
+  // The partition is known: whatever its spec, rows need not be asked.
+  write::Target Unpartitioned() const {
+    write::Target target = target_;
+    target.spec.fields.clear();
+    return target;
+  }
+
+  Status Begin(Output* output) {
+    TL_ASSIGN_OR_RAISE(output->plan,
+                       write::FilePlan::Make(env_, target_, write::FollowsOrder(target_)));
+    output->plan.cancelled = request_.cancelled;
+    output->plan.group_bytes = memory_.group;
+    output->plan.even_groups = true;
+    TL_ASSIGN_OR_RAISE(output->files, write::RollingFiles::Make(&output->plan, request_.partition,
+                                                                env_.random->Next64(),
+                                                                MachineThreads(), &merged.files));
+    return Status::OK();
+  }
+
+  Status Add(const write::Target& unpartitioned, const write::Rows& rows,
+             const write::Arrangement& arrangement, Output* output) {
+    const auto end = static_cast<int64_t>(arrangement.order.size());
+    TL_RETURN_NOT_OK(output->files->Add(rows, arrangement.order, 0, end, arrangement.in_place));
+    if (!target_.contract.is_time_series()) return Status::OK();
+    TL_ASSIGN_OR_RAISE(auto newest, write::TakeRows(unpartitioned, rows, arrangement.newest));
+    return output->newest.Add(std::move(newest));
+  }
+
+  Status End(Output* output) {
+    TL_RETURN_NOT_OK(output->files->Finish());
+    if (target_.contract.is_time_series()) {
+      TL_ASSIGN_OR_RAISE(merged.newest, output->newest.Finish());
+    }
+    return Status::OK();
+  }
+
+  // One range of series after the other, each sorted in memory.
+  Status SortRanges(const SeriesRanges& ranges, bool* in_order) {
+    const write::Target unpartitioned = Unpartitioned();
+    Output output{.newest = write::NewestRows(&unpartitioned)};
+    TL_RETURN_NOT_OK(Begin(&output));
+    bool many = false;
+    for (size_t range = 0; range < ranges.count(); ++range) {
+      TL_RETURN_NOT_OK(CheckCancelled());
+      if (many) ReturnUnusedMemory();
+      TL_ASSIGN_OR_RAISE(auto batches, ReadRange(ranges, range));
+      if (batches.empty()) continue;
+      TL_ASSIGN_OR_RAISE(const auto rows,
+                         write::Combine(unpartitioned, std::move(batches), MachineThreads()));
+      if (rows.count >= kManyRows) ReturnUnusedMemory();
+      TL_ASSIGN_OR_RAISE(const auto arrangement, write::ArrangeRows(unpartitioned, rows));
+      TL_ASSIGN_OR_RAISE(*in_order, InRange(ranges, range, KeysOf(rows), arrangement.order.front(),
+                                            arrangement.order.back()));
+      if (!*in_order) {
+        return Corrupt(
+            "a file says that its rows are sorted by the table's order, but they are not");
+      }
+      merged.duplicates += arrangement.duplicates;
+      TL_RETURN_NOT_OK(Add(unpartitioned, rows, arrangement, &output));
+      many = rows.count >= kManyRows;
+    }
+    return End(&output);
+  }
+
+  arrow::ArrayVector KeysOf(const write::Rows& rows) const {
+    const std::vector<int> keys = write::KeyColumns(target_);
+    arrow::ArrayVector columns;
+    for (const write::OrderColumn& column : write::OrderColumns(target_)) {
+      if (std::find(keys.begin(), keys.end(), column.column) == keys.end()) continue;
+      columns.push_back(rows.columns[static_cast<size_t>(column.column)]);
+    }
+    return columns;
+  }
+
+  Result<std::vector<Batch>> ReadRange(const SeriesRanges& ranges, size_t range) {
+    std::vector<std::vector<Batch>> files(request_.files.size());
+    const auto read = [&](int i) -> Status {
+      const auto at = static_cast<size_t>(i);
+      const table::RowRange rows{ranges.begin[at][range], ranges.begin[at][range + 1]};
+      if (rows.begin == rows.end) return Status::OK();
+      TL_RETURN_NOT_OK(CheckCancelled());
+      const auto reader = scan::ReadFileRows(&env_, &metadata_, *request_.files[at],
+                                             {.schema = target_.schema, .rows = rows});
+      TL_ASSIGN_OR_RAISE(files[at], reader->ToRecordBatches());
+      return Status::OK();
+    };
+    TL_RETURN_NOT_OK(
+        ParallelFor(static_cast<int>(files.size()), static_cast<int>(kFilesAtOnce), read));
+    std::vector<Batch> batches;
+    for (auto& file : files) {
+      for (Batch& batch : file) {
+        read_ += batch->num_rows();
+        if (batch->num_rows() > 0) batches.push_back(std::move(batch));
+      }
+    }
+    return batches;
+  }
+
   Status Stream(bool* in_order) {
     std::vector<std::shared_ptr<arrow::RecordBatchReader>> runs;
     const auto order = write::OrderColumns(target_);
@@ -127,37 +285,18 @@ class Merge {
       runs.push_back(std::make_shared<InOrder>(Open(*file, true), order, file->data->file_path,
                                                &read_, in_order));
     }
-    // The partition is known: whatever its spec, rows need not be asked.
-    write::Target unpartitioned = target_;
-    unpartitioned.spec.fields.clear();
-    const int threads = write::MachineThreads();
-    write::RunMerger merger(&unpartitioned, std::move(runs), memory_.merge, threads);
-    TL_ASSIGN_OR_RAISE(write::FilePlan plan,
-                       write::FilePlan::Make(env_, target_, write::FollowsOrder(target_)));
-    plan.cancelled = request_.cancelled;
-    plan.group_bytes = memory_.group;
-    plan.even_groups = true;
-    TL_ASSIGN_OR_RAISE(auto files,
-                       write::RollingFiles::Make(&plan, request_.partition, env_.random->Next64(),
-                                                 threads, &merged.files));
-    write::NewestRows newest(&unpartitioned);
+    const write::Target unpartitioned = Unpartitioned();
+    write::RunMerger merger(&unpartitioned, std::move(runs), memory_.merge, MachineThreads());
+    Output output{.newest = write::NewestRows(&unpartitioned)};
+    TL_RETURN_NOT_OK(Begin(&output));
     while (true) {
       TL_RETURN_NOT_OK(CheckCancelled());
       TL_ASSIGN_OR_RAISE(const auto chunk, merger.Next());
       if (!chunk) break;
-      const write::Arrangement& arrangement = chunk->arrangement;
-      const auto end = static_cast<int64_t>(arrangement.order.size());
-      TL_RETURN_NOT_OK(files.Add(chunk->rows, arrangement.order, 0, end, arrangement.in_place));
-      if (!target_.contract.is_time_series()) continue;
-      TL_ASSIGN_OR_RAISE(auto rows,
-                         write::TakeRows(unpartitioned, chunk->rows, arrangement.newest));
-      TL_RETURN_NOT_OK(newest.Add(std::move(rows)));
+      TL_RETURN_NOT_OK(Add(unpartitioned, chunk->rows, chunk->arrangement, &output));
     }
-    TL_RETURN_NOT_OK(files.Finish());
+    TL_RETURN_NOT_OK(End(&output));
     merged.duplicates = merger.duplicates();
-    if (target_.contract.is_time_series()) {
-      TL_ASSIGN_OR_RAISE(merged.newest, newest.Finish());
-    }
     return Status::OK();
   }
 
@@ -203,7 +342,7 @@ class Merge {
   Status HoldMany(size_t begin, size_t end, write::BoundedAppend* append, write::HeldRows* held) {
     const auto count = static_cast<int>(end - begin);
     std::vector<std::vector<Batch>> files(end - begin);
-    TL_RETURN_NOT_OK(write::ParallelFor(count, count, [&](int i) -> Status {
+    TL_RETURN_NOT_OK(ParallelFor(count, count, [&](int i) -> Status {
       const auto at = static_cast<size_t>(i);
       TL_RETURN_NOT_OK(CheckCancelled());
       TL_ASSIGN_OR_RAISE(files[at], Open(*request_.files[begin + at], false)->ToRecordBatches());
@@ -221,7 +360,7 @@ class Merge {
   Status SortAll() {
     write::WriteOptions options;
     options.cancelled = request_.cancelled;
-    const int threads = write::MachineThreads();
+    const int threads = MachineThreads();
     write::BoundedAppend append(&env_, &target_, &options, threads, &merged.files);
     write::HeldRows held(memory_.held, write::KeyColumns(target_));
     const int64_t before = read_;
@@ -254,6 +393,7 @@ class Merge {
 
 Result<MergedFiles> MergeFiles(const table::Env& env, const iceberg::TableMetadata& metadata,
                                const write::Target& target, const MergeRequest& request) {
+  const UsePool use(PoolForLargeWork());
   Merge merge(env, metadata, target, request);
   Status done = merge.Run();
   if (done.ok()) done = merge.Check();

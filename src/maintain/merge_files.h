@@ -18,8 +18,9 @@ namespace timelake::maintain {
 // The effect of compaction: the rows of some data files, merged into new ones.
 
 // Rows of files that are in order can be merged as they stream by; else they are sorted, in parts
-// that wait in a temporary file if there are too many for memory.
-enum class MergeWay { kAsItSuits, kStream, kSort };
+// that wait in a temporary file if there are too many for memory, or one range of series after the
+// other.
+enum class MergeWay { kAsItSuits, kStream, kSort, kRanges };
 
 struct MergeRequest {
   std::vector<const scan::ScanFile*> files;  // in the order of writes

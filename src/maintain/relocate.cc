@@ -83,8 +83,9 @@ class Mover {
         Put(NewKey(fmt::format("snap-{}-", snapshot->snapshot_id), ".avro"), std::move(list));
     snapshot->manifests.clear();
     for (const char* key : {table::kLastValueIndex, table::kIndexBase, table::kIndexPart}) {
-      const auto index = snapshot->summary.find(key);
-      if (index != snapshot->summary.end()) index->second = placing_.Uri(index->second);
+      if (!snapshot->summary.contains(key)) continue;
+      std::string& uri = snapshot->summary[key];
+      uri = placing_.Uri(uri);
     }
     return Status::OK();
   }
@@ -151,8 +152,10 @@ Result<RelocateReport> RunRelocate(table::Handle& handle, const table::CommitOpt
       table::Commit(
           handle,
           [&](const table::Version& base, const std::set<int64_t>&) -> Result<table::BuildResult> {
+            table::Env env = handle.env();
+            env.cache = nullptr;  // what this process remembers need not have come along
             TL_ASSIGN_OR_RAISE(const Placing placing,
-                               Placing::Of(handle.env(), *base.metadata, handle.folder()));
+                               Placing::Of(env, *base.metadata, handle.folder()));
             report = {};
             report.from = report.to = base.metadata->location;
             if (!placing.moved()) return table::Settled{};

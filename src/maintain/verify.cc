@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 #include <parquet/metadata.h>
 
+#include "base/parallel.h"
 #include "base/text.h"
 #include "index/last_value_index.h"
 #include "maintain/in_order.h"
@@ -22,7 +23,6 @@
 #include "table/data_file_reader.h"
 #include "table/in_use.h"
 #include "table/manifests.h"
-#include "write/parallel.h"
 #include "write/sort.h"
 
 namespace timelake::maintain {
@@ -142,7 +142,7 @@ class Verifier {
       result.bytes += file.file_size_in_bytes;
       ++(file.content == iceberg::FileContent::kData ? result.data_files : result.delete_files);
     }
-    return write::ParallelFor(static_cast<int>(files.size()), kFilesAtOnce, [&](int i) -> Status {
+    return ParallelFor(static_cast<int>(files.size()), kFilesAtOnce, [&](int i) -> Status {
       TL_RETURN_NOT_OK(CheckCancelled());
       const iceberg::DataFile& file = *files[static_cast<size_t>(i)];
       TL_RETURN_NOT_OK(Stored(file.file_path, file.file_size_in_bytes));

@@ -1,5 +1,6 @@
 #include "scan/file_rows.h"
 
+#include <algorithm>
 #include <deque>
 #include <limits>
 #include <utility>
@@ -18,7 +19,7 @@ class FileRows : public arrow::RecordBatchReader {
  public:
   FileRows(const table::Env* env, const iceberg::TableMetadata* metadata, ScanFile file,
            FileRowsRequest request)
-      : env_(env), metadata_(metadata), file_(std::move(file)) {
+      : env_(env), metadata_(metadata), file_(std::move(file)), rows_(request.rows) {
     request_.schema = std::move(request.schema);
     for (const auto& field : request_.schema.fields) request_.field_ids.push_back(field.id);
     request_.keep_dictionaries = true;
@@ -56,14 +57,27 @@ class FileRows : public arrow::RecordBatchReader {
       return Corrupt("{}: has {} rows, but its manifest says {}", file_.data->file_path,
                      counters_->rows_read.load(), file_.data->record_count);
     }
-    for (Morsel& morsel : morsels) morsels_.push_back(std::move(morsel));
+    for (Morsel& morsel : morsels) {
+      if (rows_) Cut(*work->reader, &morsel);
+      if (!morsel.rows.empty()) morsels_.push_back(std::move(morsel));
+    }
     ahead_.Fill(&morsels_);
     return Status::OK();
+  }
+
+  // Leaves the rows of the request in a morsel.
+  void Cut(const table::DataFileReader& reader, Morsel* morsel) const {
+    int64_t before = 0;
+    for (int i = 0; i < morsel->row_group; ++i) before += reader.row_group_rows(i);
+    const table::RowRange kept{std::max<int64_t>(0, rows_->begin - before), rows_->end - before};
+    if (kept.begin >= kept.end) return morsel->rows.clear();
+    morsel->rows = table::Intersection(morsel->rows, {kept});
   }
 
   const table::Env* env_;
   const iceberg::TableMetadata* metadata_;
   const ScanFile file_;
+  const std::optional<table::RowRange> rows_;
   ScanRequest request_;
   std::shared_ptr<Counters> counters_;
   std::deque<Morsel> morsels_;

@@ -4,22 +4,19 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <functional>
-#include <mutex>
 #include <set>
-#include <system_error>
-#include <thread>
 
 #include <arrow/io/file.h>
 
+#include "base/parallel.h"
 #include "store/local_file.h"
 #include "store/local_folder.h"
 
 namespace timelake::store {
 namespace {
 
-constexpr size_t kSyncThreads = 8;
+constexpr int kSyncThreads = 8;
 
 Status CheckKey(const std::string& key) {
   if (key.starts_with('/') && key.find('\0') == std::string::npos) return Status::OK();
@@ -76,18 +73,10 @@ Status SyncFile(const std::string& path) {
 // requests at once in about the time of one.
 Status AllAtOnce(const std::vector<std::function<Status()>>& tasks) {
   std::vector<Status> results(tasks.size());
-  std::atomic<size_t> next = 0;
-  const auto run = [&] {
-    for (size_t i = next++; i < tasks.size(); i = next++) results[i] = tasks[i]();
-  };
-  std::vector<std::thread> threads;
-  try {
-    while (threads.size() + 1 < std::min(tasks.size(), kSyncThreads)) threads.emplace_back(run);
-  } catch (const std::system_error&) {
-    // No more threads to be had: those that run do it all.
-  }
-  run();
-  for (std::thread& thread : threads) thread.join();
+  TL_RETURN_NOT_OK(ParallelFor(static_cast<int>(tasks.size()), kSyncThreads, [&](int i) {
+    results[static_cast<size_t>(i)] = tasks[static_cast<size_t>(i)]();
+    return Status::OK();
+  }));
   for (Status& status : results) TL_RETURN_NOT_OK(std::move(status));
   return Status::OK();
 }

@@ -56,7 +56,8 @@ class CommitRun {
   Result<Done> Judge(const SentPtr& sent, const store::ObjectInfo& info, int64_t put_boot_us);
   enum class NameState { kOurs, kOthers, kMissing, kUnread };
   NameState ReadName(const Sent& sent, store::ObjectInfo* info);
-  CommitResult Acknowledge(const Sent& sent, store::ObjectInfo info, int64_t put_boot_us);
+  // Takes the metadata out of `sent`.
+  CommitResult Acknowledge(Sent* sent, store::ObjectInfo info, int64_t put_boot_us);
   CommitResult AcknowledgeBy(const Version& newest);
   Status GiveUp(const Status& why);
   Status Unknown(const std::string& why);
@@ -146,16 +147,17 @@ CommitRun::NameState CommitRun::ReadName(const Sent& sent, store::ObjectInfo* in
   return back->bytes->Equals(*sent.bytes) ? NameState::kOurs : NameState::kOthers;
 }
 
-CommitResult CommitRun::Acknowledge(const Sent& sent, store::ObjectInfo info, int64_t put_boot_us) {
+CommitResult CommitRun::Acknowledge(Sent* sent, store::ObjectInfo info, int64_t put_boot_us) {
   CommitResult result;
-  result.version.number = sent.number();
-  result.version.metadata = std::make_shared<const iceberg::TableMetadata>(sent.attempt.metadata);
+  result.version.number = sent->number();
+  result.version.metadata =
+      std::make_shared<const iceberg::TableMetadata>(std::move(sent->attempt.metadata));
   result.version.info = std::move(info);
   result.version.proved_boot_us = put_boot_us;
   result.attempts = attempts_;
   result.committed = true;
-  result.snapshot_id = sent.attempt.snapshot_id;
-  if (sent.attempt.on_success) sent.attempt.on_success();
+  result.snapshot_id = sent->attempt.snapshot_id;
+  if (sent->attempt.on_success) sent->attempt.on_success();
   handle_.Learn(result.version);
   env_.Metric("commit.attempts", attempts_);
   MoveHint(handle_, result.version.number);
@@ -185,7 +187,7 @@ Result<CommitRun::Done> CommitRun::Judge(const SentPtr& sent, const store::Objec
   const ForkAnswer answer = CheckFork(check);
   switch (answer.verdict) {
     case ForkVerdict::kReal:
-      if (!answer.newest) return Acknowledge(*sent, info, put_boot_us);
+      if (!answer.newest) return Acknowledge(sent.get(), info, put_boot_us);
       if (sent->attempt.on_success) sent->attempt.on_success();
       return AcknowledgeBy(*answer.newest);
     case ForkVerdict::kUnknown:
@@ -213,7 +215,7 @@ Result<CommitRun::Done> CommitRun::AfterWin(const SentPtr& sent, store::ObjectIn
   const bool proof_young = base.proved_boot_us != kNever &&
                            env_.clock->BootMicros() - base.proved_boot_us < HalfAge(base);
   const bool skip = env_.rules->base_skip && proof_young && !shared;
-  if (!env_.rules->base_check || skip) return Acknowledge(*sent, std::move(info), put_boot_us);
+  if (!env_.rules->base_check || skip) return Acknowledge(sent.get(), std::move(info), put_boot_us);
   return Judge(sent, info, put_boot_us);
 }
 
@@ -387,7 +389,7 @@ Result<CommitResult> CommitRun::First(Attempt attempt, int64_t listed_boot_us) {
     }
     if (state == NameState::kOurs) {
       if (env_.clock->BootMicros() - listed_boot_us < half) {
-        return Acknowledge(*sent, info, sent->first_send);
+        return Acknowledge(sent.get(), info, sent->first_send);
       }
       auto newest = FindNewest(handle_, {});
       if (newest.ok() && *newest &&

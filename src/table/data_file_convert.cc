@@ -10,6 +10,8 @@
 #include <arrow/util/bit_util.h>
 #include <arrow/util/utf8.h>
 
+#include "base/memory.h"
+
 namespace timelake::table {
 namespace {
 
@@ -51,7 +53,7 @@ enum class Scale { kSame, kTimes1000, kTimes1000000, kBy1000 };
 template <typename In>
 Result<ArrayPtr> ScaleTime(const ColumnSource& source, const arrow::Array& array, Scale scale) {
   const int64_t end = array.offset() + array.length();
-  TL_ASSIGN_OR_RAISE(auto buffer, arrow::AllocateBuffer(end * 8));
+  TL_ASSIGN_OR_RAISE(auto buffer, arrow::AllocateBuffer(end * 8, CurrentPool()));
   auto* out = reinterpret_cast<int64_t*>(buffer->mutable_data());
   const In* in = array.data()->GetValues<In>(1, 0);
   const uint8_t* valid = array.null_bitmap_data();

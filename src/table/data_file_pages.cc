@@ -11,6 +11,7 @@
 #include <parquet/page_index.h>
 #include <parquet/schema.h>
 
+#include "base/memory.h"
 #include "table/zstd_pages.h"
 
 namespace timelake::table {
@@ -53,7 +54,8 @@ Result<std::shared_ptr<arrow::Buffer>> ReadPieces(const SourceFile& source,
   }
   int64_t total = 0;
   for (const Piece& piece : pieces) total += piece.length;
-  TL_ASSIGN_OR_RAISE(std::shared_ptr<arrow::Buffer> bytes, arrow::AllocateBuffer(total));
+  TL_ASSIGN_OR_RAISE(std::shared_ptr<arrow::Buffer> bytes,
+                     arrow::AllocateBuffer(total, CurrentPool()));
   int64_t position = 0;
   for (const Piece& piece : pieces) {
     TL_ASSIGN_OR_RAISE(const int64_t got, source->ReadAt(piece.offset, piece.length,
@@ -149,7 +151,7 @@ std::unique_ptr<parquet::PageReader> OpenPages(std::shared_ptr<arrow::io::InputS
 }  // namespace
 
 parquet::ReaderProperties FileProperties() {
-  parquet::ReaderProperties properties;
+  parquet::ReaderProperties properties(CurrentPool());
   properties.set_page_checksum_verification(true);
   return properties;
 }

@@ -14,6 +14,7 @@
 #include <parquet/file_reader.h>
 #include <parquet/level_conversion.h>
 
+#include "base/memory.h"
 #include "table/data_file_convert.h"
 #include "table/data_file_pages.h"
 #include "table/data_file_source.h"
@@ -67,7 +68,8 @@ void Walk(const RowRanges& present, const RowRanges& wanted, Skip&& skip, Read&&
 
 // One byte a value -> one bit a value.
 Result<std::shared_ptr<arrow::Buffer>> Bits(const uint8_t* bytes, int64_t count) {
-  TL_ASSIGN_OR_RAISE(std::shared_ptr<arrow::Buffer> bits, arrow::AllocateEmptyBitmap(count));
+  TL_ASSIGN_OR_RAISE(std::shared_ptr<arrow::Buffer> bits,
+                     arrow::AllocateEmptyBitmap(count, CurrentPool()));
   for (int64_t i = 0; i < count; ++i) {
     if (bytes[i] != 0) arrow::bit_util::SetBit(bits->mutable_data(), i);
   }
@@ -80,8 +82,8 @@ Result<ArrayPtr> ReadRecords(const parquet::ColumnDescriptor& descriptor, Select
                              const std::shared_ptr<arrow::DataType>& type) {
   const int64_t count = CountRows(wanted);
   auto reader = parquet::internal::RecordReader::Make(
-      &descriptor, parquet::internal::LevelInfo::ComputeLevelInfo(&descriptor),
-      arrow::default_memory_pool(), false, false, type);
+      &descriptor, parquet::internal::LevelInfo::ComputeLevelInfo(&descriptor), CurrentPool(),
+      false, false, type);
   reader->SetPageReader(std::move(pages.reader));
   reader->Reserve(count);
   Walk(
@@ -95,7 +97,7 @@ Result<ArrayPtr> ReadRecords(const parquet::ColumnDescriptor& descriptor, Select
   if (arrow::is_base_binary_like(type->id())) {
     auto chunks = dynamic_cast<parquet::internal::BinaryRecordReader&>(*reader).GetBuilderChunks();
     if (chunks.size() == 1) return chunks[0];
-    return arrow::Concatenate(chunks);
+    return arrow::Concatenate(chunks, CurrentPool());
   }
   if (reader->values_written() != count) ThrowShort();
   const int64_t nulls = reader->nullable_values() ? reader->null_count() : 0;
@@ -136,8 +138,8 @@ Result<Codes> ReadCodes(parquet::ByteArrayReader& reader, const RowRanges& prese
   const int64_t count = CountRows(wanted);
   const bool nullable = reader.descr()->max_definition_level() > 0;
   Codes codes;
-  TL_ASSIGN_OR_RAISE(codes.indices, arrow::AllocateBuffer(count * 4));
-  TL_ASSIGN_OR_RAISE(codes.validity, arrow::AllocateEmptyBitmap(count));
+  TL_ASSIGN_OR_RAISE(codes.indices, arrow::AllocateBuffer(count * 4, CurrentPool()));
+  TL_ASSIGN_OR_RAISE(codes.validity, arrow::AllocateEmptyBitmap(count, CurrentPool()));
   auto* indices = reinterpret_cast<int32_t*>(codes.indices->mutable_data());
   std::vector<int16_t> levels;
   int64_t done = 0;
@@ -200,7 +202,7 @@ Result<ArrayPtr> Pick(const ArrayPtr& array, const RowRanges& present, const Row
         position += rows;
       });
   if (parts.size() == 1) return parts[0];
-  return arrow::Concatenate(parts);
+  return arrow::Concatenate(parts, CurrentPool());
 }
 
 parquet::ArrowReaderProperties ArrowProperties() {

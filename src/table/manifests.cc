@@ -79,4 +79,12 @@ Result<std::shared_ptr<const iceberg::Manifest>> ReadEntries(const Env& env,
   return shared;
 }
 
+void RememberEntries(const Env& env, const iceberg::ManifestFile& row, iceberg::Manifest manifest) {
+  if (!env.cache) return;
+  iceberg::Inherit(row, &manifest.entries);
+  env.cache->Put<iceberg::Manifest>("manifest:" + row.manifest_path,
+                                    std::make_shared<const iceberg::Manifest>(std::move(manifest)),
+                                    row.manifest_length * 4);
+}
+
 }  // namespace timelake::table

@@ -27,6 +27,9 @@ bool MustFetchEntries(const Env& env, const iceberg::ManifestFile& row);
 // What was just written, so that the next commit of this process reads nothing.
 void RememberRows(const Env& env, const std::string& list_uri, ManifestRows rows);
 
+// The entries of a manifest just written as `row` says, so that they need not be read.
+void RememberEntries(const Env& env, const iceberg::ManifestFile& row, iceberg::Manifest manifest);
+
 // A small object read whole, with a few retries; kNotFound names it.
 Result<std::shared_ptr<arrow::Buffer>> ReadObject(const Env& env, const std::string& uri);
 

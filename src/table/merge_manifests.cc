@@ -64,6 +64,7 @@ Result<iceberg::ManifestFile> MergeGroup(const Handle& handle, const ManifestRow
                      iceberg::DescribeManifest(header, entries, store::UriOf(*env.store, key),
                                                bytes->size(), snapshot_id, sequence_number));
   objects->push_back({key, std::move(bytes)});
+  RememberEntries(env, row, {std::move(header), std::move(entries)});
   return row;
 }
 

@@ -13,9 +13,9 @@
 
 #include "base/civil_time.h"
 #include "base/duration.h"
+#include "base/parallel.h"
 #include "base/text.h"
 #include "iceberg/arrow_schema.h"
-#include "write/parallel.h"
 
 namespace timelake::write {
 namespace {

@@ -10,6 +10,8 @@
 #include <parquet/properties.h>
 #include <parquet/schema.h>
 
+#include "base/memory.h"
+
 namespace timelake::write {
 namespace {
 
@@ -18,15 +20,15 @@ class ArrowChunk : public ColumnChunk {
   ArrowChunk(const ChunkPlace& place, const std::shared_ptr<arrow::io::OutputStream>& sink)
       : place_(place),
         arrow_properties_(parquet::default_arrow_writer_properties()),
-        context_(arrow::default_memory_pool(), arrow_properties_.get()) {
+        context_(CurrentPool(), arrow_properties_.get()) {
     const auto path = place.descriptor->path();
     const auto options = place.properties->codec_options(path);
     // Into memory: chunks are filled at once, but lie one behind the other in the file.
     auto pages = parquet::PageWriter::Open(
         sink, place.properties->compression(path), place.metadata,
-        static_cast<int16_t>(place.row_group), static_cast<int16_t>(place.column),
-        arrow::default_memory_pool(), /*buffered_row_group=*/true, nullptr, nullptr,
-        place.properties->page_checksum_enabled(), place.column_index, place.offset_index,
+        static_cast<int16_t>(place.row_group), static_cast<int16_t>(place.column), CurrentPool(),
+        /*buffered_row_group=*/true, nullptr, nullptr, place.properties->page_checksum_enabled(),
+        place.column_index, place.offset_index,
         options != nullptr ? *options : arrow::util::CodecOptions{});
     writer_ = parquet::ColumnWriter::Make(place.metadata, std::move(pages), place.properties,
                                           place.bloom_filter);

@@ -5,10 +5,11 @@
 
 #include <arrow/util/thread_pool.h>
 
+#include "base/memory.h"
+#include "base/parallel.h"
 #include "iceberg/arrow_schema.h"
 #include "write/coarse.h"
 #include "write/gather.h"
-#include "write/parallel.h"
 #include "write/read_back.h"
 
 namespace timelake::write {
@@ -20,6 +21,8 @@ constexpr int64_t kLeastBatchRows = 16;
 // How much more than its rows a chunk of a merge takes where nearly all are of different series.
 constexpr int64_t kManySeries = 4;
 constexpr int64_t kMostBatchRows = 65536;
+// Fewer leave little behind.
+constexpr int64_t kManyRows = 1 << 19;
 
 std::shared_ptr<arrow::Schema> SchemaOfRows(const Target& target, const Rows& rows) {
   arrow::FieldVector fields = iceberg::ToArrow(target.schema)->fields();
@@ -234,6 +237,8 @@ Result<BoundedAppend::Batches> BoundedAppend::Write(const Rows& rows,
 Result<BoundedAppend::Batches> BoundedAppend::Add(Batches part, bool last) {
   TL_RETURN_NOT_OK(CheckCancelled());
   TL_ASSIGN_OR_RAISE(const Rows rows, Combine(*target_, std::move(part), threads_));
+  // Small pieces became few large ones, for which their place is not taken again.
+  if (rows.count >= kManyRows) ReturnUnusedMemory();
   TL_ASSIGN_OR_RAISE(Arrangement arrangement, ArrangeRows(*target_, rows));
   if (!prepared_) {  // the first part tells for all
     TL_ASSIGN_OR_RAISE(auto coarse, WithoutBuckets(*target_, *options_, rows, arrangement));

@@ -1,14 +1,14 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
-#include <optional>
 #include <vector>
 
 #include <arrow/buffer.h>
 #include <arrow/io/interfaces.h>
 #include <arrow/util/compression.h>
-#include <parquet/column_page.h>
 #include <parquet/size_statistics.h>
 #include <parquet/statistics.h>
 #include <parquet/types.h>
@@ -51,15 +51,24 @@ class ChunkPages {
  private:
   // Into `scratch_`, unless it is not compressed at all.
   Result<const PageBytes*> Compress(const PageBytes& page);
+  Status Keep(const PageBytes& compressed);
+  Status TooLarge() const;
   parquet::EncodedStatistics Complete(parquet::EncodedStatistics bounds, int64_t nulls,
                                       int64_t rows) const;
   parquet::SizeStatistics SizesOf(const PageFacts& facts) const;
 
   ChunkPlace place_;
+  std::unique_ptr<parquet::SizeStatistics> unencoded_;  // as the column has them, without counts
   bool statistics_;
-  std::unique_ptr<arrow::util::Codec> codec_;  // null: uncompressed
-  PageBytes scratch_;
-  std::vector<std::unique_ptr<parquet::DataPageV1>> pages_;
+  size_t most_statistics_;  // bytes of a bound
+  arrow::Compression::type compression_;
+  int level_;
+  std::unique_ptr<arrow::util::Codec> codec_;  // of another kind than zstd, once it is needed
+  PageBytes scratch_, header_;
+  std::vector<std::shared_ptr<arrow::Buffer>> pages_;     // headers included
+  std::map<parquet::Encoding::type, int32_t> encodings_;  // of how many data pages
+  int64_t compressed_bytes_ = 0;                          // of data pages, headers included
+  int64_t bytes_ = 0;                                     // before compression
   int64_t rows_ = 0;
   int64_t nulls_ = 0;
   int64_t string_bytes_ = 0;

@@ -13,9 +13,10 @@
 #include <arrow/util/bitmap_ops.h>
 #include <arrow/util/byte_size.h>
 
+#include "base/memory.h"
+#include "base/parallel.h"
 #include "base/text.h"
 #include "iceberg/arrow_schema.h"
-#include "write/parallel.h"
 #include "write/string_codes.h"
 
 namespace timelake::write {
@@ -26,6 +27,9 @@ constexpr int64_t kSampledStrings = 4096;
 const arrow::DictionaryArray& AsDictionary(const arrow::Array& array) {
   return static_cast<const arrow::DictionaryArray&>(array);
 }
+
+// So many cost next to nothing in either form.
+constexpr int64_t kFewStrings = 4096;
 
 // Whether strings repeat often enough for a dictionary to pay, by a sample of all chunks.
 bool StringsRepeat(const arrow::ArrayVector& chunks, int64_t rows) {
@@ -50,7 +54,7 @@ Result<std::shared_ptr<arrow::Buffer>> JoinValidity(const arrow::ArrayVector& ch
   const bool nulls = std::any_of(chunks.begin(), chunks.end(),
                                  [](const auto& chunk) { return chunk->null_count() > 0; });
   if (!nulls) return nullptr;
-  TL_ASSIGN_OR_RAISE(auto bitmap, arrow::AllocateEmptyBitmap(rows));
+  TL_ASSIGN_OR_RAISE(auto bitmap, arrow::AllocateEmptyBitmap(rows, CurrentPool()));
   int64_t row = 0;
   for (const auto& chunk : chunks) {
     if (chunk->null_bitmap_data() == nullptr) {
@@ -90,8 +94,9 @@ void EncodeChunk(const arrow::Array& chunk, StringCodes* codes,
 Result<std::shared_ptr<arrow::Array>> UnifyDictionaries(arrow::ArrayVector chunks, int64_t rows,
                                                         const int32_t* devices) {
   TL_ASSIGN_OR_RAISE(auto validity, JoinValidity(chunks, rows));
-  TL_ASSIGN_OR_RAISE(std::shared_ptr<arrow::Buffer> buffer,
-                     arrow::AllocateBuffer(rows * static_cast<int64_t>(sizeof(int32_t))));
+  TL_ASSIGN_OR_RAISE(
+      std::shared_ptr<arrow::Buffer> buffer,
+      arrow::AllocateBuffer(rows * static_cast<int64_t>(sizeof(int32_t)), CurrentPool()));
   auto* out = reinterpret_cast<int32_t*>(buffer->mutable_data());
   StringCodes codes;
   std::shared_ptr<arrow::ArrayData> source;
@@ -130,7 +135,7 @@ Result<std::shared_ptr<arrow::Array>> CombineColumn(const Target& target,
     }
   }
   if (chunks.size() == 1) return chunks[0];
-  auto whole = arrow::Concatenate(chunks);
+  auto whole = arrow::Concatenate(chunks, CurrentPool());
   if (!whole.ok()) {
     return InvalidArgument("table {}, column {}: {}; append fewer rows at a time",
                            target.table_name, Quote(field.name), MessageOf(whole.status()));
@@ -173,6 +178,13 @@ Result<std::shared_ptr<arrow::Array>> WithoutDictionary(
   const auto& dictionary = AsDictionary(*array);
   return arrow::compute::Take(*dictionary.dictionary(), *dictionary.indices(),
                               arrow::compute::TakeOptions::NoBoundsCheck());
+}
+
+Result<std::shared_ptr<arrow::Array>> CodeStrings(std::shared_ptr<arrow::Array> strings) {
+  const int64_t rows = strings->length();
+  if (strings->type_id() != arrow::Type::STRING || rows == 0) return strings;
+  if (rows > kFewStrings && !StringsRepeat({strings}, rows)) return strings;
+  return UnifyDictionaries({std::move(strings)}, rows, nullptr);
 }
 
 PartMap::PartMap(std::vector<int64_t> lengths) {

@@ -58,6 +58,10 @@ Result<Rows> Combine(const Target& target, std::vector<std::shared_ptr<arrow::Re
 // Whether floats of the array, at any depth, hold NaN. May say yes for a NaN below a null.
 bool HoldsNan(const arrow::ArrayData& data);
 
+// Strings that repeat, or are few, as dictionary(int32, utf8) of distinct values; others, and
+// arrays of other types, as they are.
+Result<std::shared_ptr<arrow::Array>> CodeStrings(std::shared_ptr<arrow::Array> strings);
+
 // Dense array of the values of dictionary(int32, utf8); other arrays as they are.
 Result<std::shared_ptr<arrow::Array>> WithoutDictionary(const std::shared_ptr<arrow::Array>& array);
 

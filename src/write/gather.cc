@@ -7,6 +7,7 @@
 #include <arrow/compute/api.h>
 #include <arrow/util/bitmap_generate.h>
 
+#include "base/memory.h"
 #include "write/combine.h"
 
 namespace timelake::write {
@@ -132,11 +133,11 @@ template <typename T, typename Source>
 Result<std::shared_ptr<arrow::Array>> GatherFixed(const Source& source, int64_t count,
                                                   const std::shared_ptr<arrow::DataType>& type) {
   TL_ASSIGN_OR_RAISE(std::shared_ptr<arrow::Buffer> values,
-                     arrow::AllocateBuffer(count * static_cast<int64_t>(sizeof(T))));
+                     arrow::AllocateBuffer(count * static_cast<int64_t>(sizeof(T)), CurrentPool()));
   source.Values(count, reinterpret_cast<T*>(values->mutable_data()));
   std::shared_ptr<arrow::Buffer> validity;
   if (source.has_nulls()) {
-    TL_ASSIGN_OR_RAISE(validity, arrow::AllocateEmptyBitmap(count));
+    TL_ASSIGN_OR_RAISE(validity, arrow::AllocateEmptyBitmap(count, CurrentPool()));
     source.ValidBits(count, validity->mutable_data());
   }
   return arrow::MakeArray(arrow::ArrayData::Make(type, count, {validity, values}));
@@ -158,13 +159,14 @@ Result<std::shared_ptr<arrow::Array>> GatherDictionary(const arrow::DictionaryAr
                                                        const RowSlice& slice) {
   const auto& indices = static_cast<const arrow::Int32Array&>(*array.indices());
   const int64_t length = slice.end - slice.begin;
-  TL_ASSIGN_OR_RAISE(std::shared_ptr<arrow::Buffer> codes,
-                     arrow::AllocateBuffer(length * static_cast<int64_t>(sizeof(int32_t))));
+  TL_ASSIGN_OR_RAISE(
+      std::shared_ptr<arrow::Buffer> codes,
+      arrow::AllocateBuffer(length * static_cast<int64_t>(sizeof(int32_t)), CurrentPool()));
   auto* out = reinterpret_cast<int32_t*>(codes->mutable_data());
   std::shared_ptr<arrow::Buffer> validity;
   const bool has_nulls = indices.null_count() > 0;
   if (has_nulls) {
-    TL_ASSIGN_OR_RAISE(validity, arrow::AllocateEmptyBitmap(length));
+    TL_ASSIGN_OR_RAISE(validity, arrow::AllocateEmptyBitmap(length, CurrentPool()));
   }
   FirstUse first_use(array.dictionary()->length(), length);
   const int32_t* values = indices.raw_values();

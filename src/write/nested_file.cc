@@ -5,6 +5,8 @@
 #include <parquet/arrow/writer.h>
 #include <parquet/exception.h>
 
+#include "base/memory.h"
+
 namespace timelake::write {
 
 NestedFile::~NestedFile() = default;
@@ -14,9 +16,9 @@ Result<std::unique_ptr<NestedFile>> NestedFile::Open(std::shared_ptr<arrow::io::
                                                      const arrow::Schema& schema) {
   std::unique_ptr<NestedFile> file(new NestedFile());
   BEGIN_PARQUET_CATCH_EXCEPTIONS
-  TL_ASSIGN_OR_RAISE(file->writer_, parquet::arrow::FileWriter::Open(
-                                        schema, arrow::default_memory_pool(), std::move(sink),
-                                        plan.properties, plan.arrow_properties));
+  TL_ASSIGN_OR_RAISE(file->writer_,
+                     parquet::arrow::FileWriter::Open(schema, CurrentPool(), std::move(sink),
+                                                      plan.properties, plan.arrow_properties));
   END_PARQUET_CATCH_EXCEPTIONS
   return file;
 }

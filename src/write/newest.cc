@@ -9,14 +9,11 @@
 #include <arrow/extension_type.h>
 #include <arrow/type_traits.h>
 
+#include "base/memory.h"
 #include "iceberg/arrow_schema.h"
 #include "write/gather.h"
 #include "write/row_compare.h"
 #include "write/sort.h"
-
-#ifdef __GLIBC__
-#include <malloc.h>
-#endif
 
 namespace timelake::write {
 namespace {
@@ -26,14 +23,6 @@ constexpr int64_t kHeldRows = 1 << 18;
 constexpr int64_t kManyRows = 1 << 20;
 
 using Batch = std::shared_ptr<arrow::RecordBatch>;
-
-// What the allocators have kept of a part or a merge would come on top.
-void ReturnUnusedMemory() {
-  arrow::default_memory_pool()->ReleaseUnused();
-#ifdef __GLIBC__
-  malloc_trim(0);
-#endif
-}
 
 // The newest row of each series of two batches that are in the order of their series, by position
 // in `older` followed by `newer`.

@@ -10,7 +10,8 @@ namespace {
 
 constexpr int kPagesBetweenTrials = 16;
 constexpr size_t kTrialIndices = 4096;  // of the page
-constexpr size_t kFewIndices = 64;
+// Of fewer there is little to gain, and three compressions cost more than one.
+constexpr size_t kFewIndices = 1024;
 
 // Whether most values are as the one before: runs, whose values take whole bytes anyway.
 bool InRuns(const uint32_t* indices, size_t count) {

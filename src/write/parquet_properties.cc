@@ -12,9 +12,9 @@
 #include <parquet/properties.h>
 #include <parquet/schema.h>
 
+#include "base/parallel.h"
 #include "base/text.h"
 #include "timelake/version.h"
-#include "write/parallel.h"
 
 namespace timelake::write {
 namespace {

@@ -6,10 +6,10 @@
 #include <parquet/metadata.h>
 #include <parquet/properties.h>
 
+#include "base/parallel.h"
 #include "iceberg/arrow_schema.h"
 #include "write/flat_file.h"
 #include "write/nested_file.h"
-#include "write/parallel.h"
 #include "write/parquet_properties.h"
 
 namespace timelake::write {

@@ -33,8 +33,7 @@ struct FileFormat {
   std::vector<SortedBy> sorting;            // empty: not sorted
   table::Settings settings;
   int64_t page_rows = 0;  // at most; 0: as the settings say
-  // Columns that are gathered and encoded at once, the caller's thread and those of SharedPool().
-  // Writers on several threads may do so, but none may be driven from a thread of that pool.
+  // Columns that are gathered and encoded at once (ParallelColumns).
   int threads = 1;
 };
 

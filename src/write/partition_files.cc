@@ -4,7 +4,8 @@
 
 #include <fmt/format.h>
 
-#include "write/parallel.h"
+#include "base/parallel.h"
+
 
 namespace timelake::write {
 

@@ -6,9 +6,9 @@
 #include <arrow/record_batch.h>
 
 #include "base/hash.h"
+#include "base/parallel.h"
 #include "base/uuid.h"
 #include "store/object_store.h"
-#include "write/parallel.h"
 
 namespace timelake::write {
 namespace {

@@ -6,6 +6,8 @@
 #include <limits>
 #include <utility>
 
+#include "base/memory.h"
+
 namespace timelake::write {
 namespace {
 
@@ -120,11 +122,12 @@ Result<std::shared_ptr<arrow::Array>> StringCodes::Finish() {
     return InvalidArgument("the distinct strings are more than 2 GiB");
   }
   const auto count = static_cast<int64_t>(hashes_.size());
-  TL_ASSIGN_OR_RAISE(std::shared_ptr<arrow::Buffer> offsets,
-                     arrow::AllocateBuffer((count + 1) * static_cast<int64_t>(sizeof(int32_t))));
+  TL_ASSIGN_OR_RAISE(
+      std::shared_ptr<arrow::Buffer> offsets,
+      arrow::AllocateBuffer((count + 1) * static_cast<int64_t>(sizeof(int32_t)), CurrentPool()));
   std::copy(ends_.begin(), ends_.end(), reinterpret_cast<int32_t*>(offsets->mutable_data()));
   TL_ASSIGN_OR_RAISE(std::shared_ptr<arrow::Buffer> bytes,
-                     arrow::AllocateBuffer(static_cast<int64_t>(bytes_.size())));
+                     arrow::AllocateBuffer(static_cast<int64_t>(bytes_.size()), CurrentPool()));
   std::copy(bytes_.begin(), bytes_.end(), reinterpret_cast<char*>(bytes->mutable_data()));
   return std::make_shared<arrow::StringArray>(count, std::move(offsets), std::move(bytes));
 }

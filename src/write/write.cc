@@ -7,6 +7,7 @@
 
 #include <arrow/record_batch.h>
 
+#include "base/parallel.h"
 #include "iceberg/arrow_schema.h"
 #include "write/align.h"
 #include "write/bounded_append.h"
@@ -14,7 +15,6 @@
 #include "write/combine.h"
 #include "write/held_rows.h"
 #include "write/newest.h"
-#include "write/parallel.h"
 #include "write/partition_files.h"
 #include "write/sort.h"
 

@@ -31,8 +31,9 @@ TEST_F(Totals, AreLeftOutWhereTheParentLacksThem) {
   // Strip the totals of the only snapshot, as some writers never write them.
   auto handle = Must(lake.impl()->catalog->Open({"default", "t"}));
   iceberg::TableMetadata metadata = *handle->known().metadata;
-  auto& summary = metadata.snapshots.back().summary;
+  iceberg::Summary::Map summary = metadata.snapshots.back().summary;
   std::erase_if(summary, [](const auto& item) { return item.first.starts_with("total-"); });
+  metadata.snapshots.back().summary = summary;
   auto store = store::MakeLocalStore();
   const std::string key = handle->VersionKey(3);
   ASSERT_EQ(

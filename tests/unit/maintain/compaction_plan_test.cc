@@ -25,6 +25,7 @@ struct Sample {
   int partition = 0;
   int64_t sequence = 1;
   int64_t bytes = 100;
+  int64_t rows = -1;  // -1: one for 16 bytes
   int first_series = 0, last_series = 9;
   int64_t first = 0, last = 9;
   bool sorted = true;
@@ -42,7 +43,7 @@ class World {
     data.file_path = "f" + std::to_string(1000 + scans_.size());
     data.partition = {iceberg::Value(int32_t{sample.partition})};
     data.file_size_in_bytes = sample.bytes;
-    data.record_count = sample.bytes;
+    data.record_count = sample.rows >= 0 ? sample.rows : sample.bytes / 16;
     file.data = std::make_shared<const iceberg::DataFile>(std::move(data));
     file.spec_id = sample.spec;
     file.sequence_number = sample.sequence;
@@ -439,6 +440,49 @@ TEST(Plan, TiersAreFourTimesAsLargeAsTheOneBefore) {
   EXPECT_FALSE(merged(1024 * kKibi - 1, 1024 * kKibi));
   EXPECT_TRUE(merged(1024 * kKibi, 4096 * kKibi - 1));
   EXPECT_FALSE(merged(4096 * kKibi - 1, 4096 * kKibi));
+}
+
+// What repeats itself is small, but merging goes by rows.
+TEST(Plan, ARowWeighsEightBytesAtLeast) {
+  CompactionRules rules = Rules();
+  rules.target_bytes = 1 << 30;
+  rules.tier_files = 2;
+  rules.cold = [](const LiveFile&) { return false; };
+  const auto merged = [&](int64_t rows) {
+    World world;
+    world.Add({.sequence = 1, .bytes = 5000, .rows = rows});
+    world.Add({.sequence = 2, .bytes = 5000, .rows = 10});
+    std::vector<LiveFile> files = world.files();
+    for (LiveFile& file : files) file.small = true;
+    return !PlanCompaction(files, rules, world.Meet()).groups.empty();
+  };
+  EXPECT_TRUE(merged((256 << 10) / 8 - 1));
+  EXPECT_FALSE(merged((256 << 10) / 8));
+}
+
+TEST(Plan, AfterAppendsAColdPartitionWaitsForMoreLateRows) {
+  World world;
+  world.Add({.sequence = 1, .bytes = 700});  // as a merge left it
+  world.Add({.sequence = 2, .bytes = 40});
+  CompactionRules rules = Rules();
+  rules.tier_files = 3;
+  rules.cold = [](const LiveFile&) { return true; };
+  EXPECT_TRUE(world.Plan(rules).groups.empty());
+  world.Add({.sequence = 3, .bytes = 40});
+  EXPECT_EQ(Groups(world.Plan(rules)), (Numbers{{0, 1, 2}}));  // a tier: all are below 256 KiB
+  rules.tier_files = 4;
+  EXPECT_TRUE(world.Plan(rules).groups.empty());
+  world.Add({.sequence = 4, .bytes = 20});
+  world.Add({.sequence = 5, .bytes = 20});
+  EXPECT_EQ(world.Plan(rules).groups.at(0).reason, CompactionReason::kSmall);
+  // `maintain` does not wait.
+  World two;
+  two.Add({.sequence = 1, .bytes = 700});
+  two.Add({.sequence = 2, .bytes = 1});
+  EXPECT_EQ(Groups(two.Plan(Rules())), (Numbers{{0, 1}}));
+  // Nor does anything for a file out of order.
+  two.Add({.sequence = 3, .bytes = 1, .sorted = false});
+  EXPECT_EQ(two.Plan(rules).groups.at(0).reason, CompactionReason::kUnsorted);
 }
 
 TEST(Plan, RewritesForDeleteFilesThatCanGoThen) {

@@ -260,7 +260,8 @@ TEST_P(Merges, AgreeWithAPlainReckoning) {
   if (random_() % 2 == 0) target_.settings.write_memory_bytes = 64 << 10;  // a few hundred rows
   MergeRequest request;
   request.sorted = sorted;
-  request.way = sorted && random_() % 3 != 0 ? MergeWay::kStream : MergeWay::kAsItSuits;
+  constexpr MergeWay kWays[] = {MergeWay::kAsItSuits, MergeWay::kStream, MergeWay::kRanges};
+  request.way = sorted ? kWays[random_() % 3] : MergeWay::kAsItSuits;
   Run(request);
 }
 
@@ -270,7 +271,7 @@ TEST_P(Merges, SortFilesThatAreNotInOrder) {
   const size_t before = DataFiles();
   MergeRequest request;
   request.sorted = true;
-  request.way = MergeWay::kStream;
+  request.way = random_() % 2 == 0 ? MergeWay::kStream : MergeWay::kRanges;
   Run(request);
   EXPECT_LE(DataFiles(), before + 1);  // what was begun is gone
 }
@@ -290,7 +291,7 @@ TEST_P(Failing, MergesLeaveNothing) {
   request.sorted = true;
   request.partition = truth->partition;
   for (const Source& source : sources_) request.files.push_back(&source.file);
-  for (const MergeWay way : {MergeWay::kStream, MergeWay::kSort}) {
+  for (const MergeWay way : {MergeWay::kStream, MergeWay::kSort, MergeWay::kRanges}) {
     request.way = way;
     const auto merged = MergeFiles(table_.env(), table_.metadata(), target_, request);
     EXPECT_EQ(KindOf(merged.status()), ErrorKind::kCorrupt) << merged.status().ToString();

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <condition_variable>
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <mutex>
+
+namespace timelake {
+
+// Threads that are kept for ParallelColumns and ParallelFor. They never end: when the process does,
+// they wait, or find nothing left to do, and touch nothing that is destroyed by then. (A task of
+// Arrow's pools is traced when it begins, by objects that are gone at the end.) Never destroyed;
+// after a fork the child needs new ones.
+class Helpers {
+ public:
+  using Task = std::function<void()>;
+
+  // At most so many threads; they begin when they are needed.
+  explicit Helpers(int most);
+
+  // Has `task` run `times` times, at some time, as far as there are threads to be had. It must cope
+  // with coming late.
+  void Ask(const Task& task, int times);
+
+  bool of_this_process() const;
+
+ private:
+  void Run();
+
+  const int most_;
+  const pid_t process_;
+  std::mutex mutex_;
+  std::condition_variable some_;
+  std::deque<Task> tasks_;
+  int threads_ = 0;
+  size_t idle_ = 0;  // of them
+};
+
+}  // namespace timelake
