@@ -176,9 +176,11 @@ std::shared_ptr<arrow::Buffer> DiskCache::Load(const std::string& name) {
 void DiskCache::Store(const std::string& name, const arrow::Buffer& bytes) {
   const auto size = static_cast<int64_t>(sizeof(Head) + name.size()) + bytes.size();
   if (size > budget_ / kLookAfterShare) return;
-  const int64_t added = this->added();
-  const bool full = added <= 0 || added - 1 + size > budget_ / kLookAfterShare;
-  if (full && !Sweep()) return;
+  if (IsFullFor(size)) {
+    // Others of this process wait for the one that looks: what they have is kept, too.
+    const std::lock_guard one(sweeping_);
+    if (IsFullFor(size) && !SweepAlone()) return;
+  }
   this->added() += size;
   const std::string path = PathOf(name);
   mkdir(FolderOf(path).c_str(), 0700);
@@ -199,9 +201,17 @@ void DiskCache::Store(const std::string& name, const arrow::Buffer& bytes) {
   if (fd.ok()) unlink(unfinished.c_str());
 }
 
+bool DiskCache::IsFullFor(int64_t size) const {
+  const int64_t before = added();
+  return before <= 0 || before - 1 + size > budget_ / kLookAfterShare;
+}
+
 bool DiskCache::Sweep() {
-  const std::unique_lock one(sweeping_, std::try_to_lock);
-  if (!one.owns_lock()) return false;
+  const std::lock_guard one(sweeping_);
+  return SweepAlone();
+}
+
+bool DiskCache::SweepAlone() {
   const Fd lock = OpenFd(folder_ + "/lock", O_RDWR | O_CREAT | O_NOFOLLOW, 0600);
   if (!lock.ok() || flock(lock.get(), LOCK_EX | LOCK_NB) != 0) return false;
   std::vector<Entry> entries = Look(folder_);

@@ -43,6 +43,8 @@ class DiskCache {
   // Bytes added since the last sweep, plus one; 0: it is not known what there is.
   std::atomic_ref<int64_t> added() const { return std::atomic_ref<int64_t>(*added_); }
   std::string PathOf(const std::string& name) const;
+  bool IsFullFor(int64_t size) const;
+  bool SweepAlone();  // under `sweeping_`
 
   const std::string folder_;
   const int64_t budget_;
