@@ -14,7 +14,7 @@ cmake_build = mkdir -p build && flock build/$(1).lock sh -c \
 
 help:
 	@echo 'make deps        fetch pinned dependencies into .deps (also done by the targets below)'
-	@echo 'make deps-test   also build the servers that tests of object stores start (takes Go)'
+	@echo 'make deps-test   also get the servers that tests of object stores start (takes Go and Node.js)'
 	@echo 'make build       build PRESET=$(PRESET) into $(BUILD)'
 	@echo 'make wheel       the Python package from a release build, into dist/'
 	@echo 'make demo        a first tour'

@@ -68,6 +68,7 @@ void AddCommands(CLI::App* app, Context* context) {
   AddRollback(app, context);
   AddMaintain(app, context);
   AddRelocate(app, context);
+  AddPublish(app, context);
   AddVerify(app, context);
   AddDrop(app, context);
   AddDuckdb(app, context);

@@ -24,6 +24,7 @@ void AddSettings(CLI::App* app, Context* context);
 void AddDelete(CLI::App* app, Context* context);
 void AddRollback(CLI::App* app, Context* context);
 void AddMaintain(CLI::App* app, Context* context);
+void AddPublish(CLI::App* app, Context* context);
 void AddRelocate(CLI::App* app, Context* context);
 void AddVerify(CLI::App* app, Context* context);
 void AddDrop(CLI::App* app, Context* context);

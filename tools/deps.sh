@@ -113,16 +113,30 @@ get_duckdb_headers() {
   rm -rf "$work"
 }
 
-# Built from source; the modules and their hashes are pinned by deps/test-servers/go.mod and go.sum.
-get_test_servers() {
+# Built from source; the modules and their hashes are pinned by go.mod and go.sum in FOLDER.
+go_server() {  # FOLDER PACKAGE NAME
   local work
   work=$(mktemp -d $deps/tmp.XXXXXX)
-  (cd deps/test-servers &&
-    GOFLAGS=-mod=readonly go build -o "../../$work/versitygw" \
-      github.com/versity/versitygw/cmd/versitygw)
+  (cd "$1" && GOFLAGS=-mod=readonly go build -o "$OLDPWD/$work/$3" "$2")
   mkdir -p $deps/test-servers
-  mv "$work/versitygw" $deps/test-servers/versitygw
+  mv "$work/$3" "$deps/test-servers/$3"
   rm -rf "$work"
+}
+
+get_test_servers() { go_server deps/test-servers github.com/versity/versitygw/cmd/versitygw versitygw; }
+get_gcs_server() {
+  go_server deps/test-servers/fake-gcs-server github.com/fsouza/fake-gcs-server fake-gcs-server
+}
+
+# Versions and hashes are pinned by package-lock.json.
+get_azure_server() {
+  local work
+  work=$(mktemp -d $deps/tmp.XXXXXX)
+  cp deps/test-servers/azurite/package*.json "$work/"
+  (cd "$work" && npm ci --silent --no-audit --no-fund --ignore-scripts)
+  mkdir -p $deps/test-servers
+  rm -rf $deps/test-servers/azurite
+  mv "$work" $deps/test-servers/azurite
 }
 
 get_spark() { venv $deps/spark deps/requirements-spark.txt --no-binary=pyspark; }
@@ -160,9 +174,13 @@ part duckdb-headers "$DEPS_RECIPE $DUCKDB_SDIST_VERSION $DUCKDB_SDIST_SHA256" \
 
 if [ "$mode" = test ]; then
   command -v go >/dev/null ||
-    die "NO S3 TEST SERVER: building it takes Go 1.21 or newer, which is not installed; see https://go.dev/dl/"
+    die "NO S3 AND NO GCS TEST SERVER: building them takes Go 1.26 or newer, which is not installed; see https://go.dev/dl/"
   part test-servers "$DEPS_RECIPE $(digest deps/test-servers/go.mod deps/test-servers/go.sum)" \
     $deps/test-servers/versitygw get_test_servers
+  part test-server-gcs "$DEPS_RECIPE $(digest deps/test-servers/fake-gcs-server/go.{mod,sum})" \
+    $deps/test-servers/fake-gcs-server get_gcs_server
+  part test-server-azure "$DEPS_RECIPE $(digest deps/test-servers/azurite/package{,-lock}.json)" \
+    $deps/test-servers/azurite/node_modules/.bin/azurite-blob get_azure_server
 fi
 if [ "$mode" = bench ]; then
   part bench "$DEPS_RECIPE $(digest deps/requirements-bench.txt)" $deps/bench/bin/python get_bench

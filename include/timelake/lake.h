@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -37,6 +39,30 @@ struct CacheStats {
   int64_t failed_writes = 0;  // to the folder
 };
 
+// The index by which a web server that lists nothing serves a warehouse.
+struct PublishReport {
+  struct Table {
+    std::string name;  // "namespace.table"
+    int64_t version = 0;
+    std::string metadata;  // URI of that version
+  };
+  std::vector<Table> tables;
+  std::string index;  // URI of the index
+};
+
+// Keys or a token for a bucket, under the names that storage options have for them:
+// aws_access_key_id with aws_secret_access_key and perhaps aws_session_token;
+// google_oauth_access_token; azure_storage_token, azure_storage_sas_key or
+// azure_storage_account_key.
+struct StorageCredentials {
+  std::map<std::string, std::string> keys;
+  int64_t expires_us = 0;  // microseconds UTC since 1970; 0: they do not expire
+};
+
+// Asked when the first request is made, and again five minutes before they expire or when the store
+// says that they have. From any thread, one at a time for a lake. Must not call into the library.
+using CredentialsCallback = std::function<arrow::Result<StorageCredentials>()>;
+
 namespace detail {
 class LakeImpl;
 }
@@ -44,10 +70,13 @@ class LakeImpl;
 // A warehouse: a folder or bucket prefix of namespaces of tables. Cheap to copy; thread-safe.
 class Lake {
  public:
-  // `location`: a path ("~" is expanded) or URI: file://, s3://, memory://. Does no I/O: a folder
-  // that is not there yet is made by the first create. Unknown scheme, storage option or setting ->
-  // kInvalidArgument.
-  static arrow::Result<Lake> Open(std::string_view location, const LakeOptions& options = {});
+  // `location`: a path ("~" is expanded) or URI: file://, s3://, gs://, az://, abfss://, memory://;
+  // to be read only: http://, https://. Makes no request: a folder that is not there yet is made by
+  // the first create. Unknown scheme, storage option or setting -> kInvalidArgument.
+  // `credentials`, for s3://, gs:// and az://, stand in the place of those of `storage_options` and
+  // of the environment.
+  static arrow::Result<Lake> Open(std::string_view location, const LakeOptions& options = {},
+                                  CredentialsCallback credentials = nullptr);
 
   explicit Lake(std::shared_ptr<detail::LakeImpl> impl);
 
@@ -74,6 +103,12 @@ class Lake {
 
   // nullopt: nothing is kept (local folders, storage option timelake_cache = off).
   std::optional<CacheStats> cache_stats() const;
+
+  // Writes the index of all tables to the root of the warehouse: timelake-index.json, for readers
+  // over http:// and https:// (docs/object-stores.md), and timelake-tables.json, for those of the
+  // Rust implementation. Versions that come later are found without it; write it again when tables
+  // have been created or dropped.
+  arrow::Result<PublishReport> Publish();
 
   const std::shared_ptr<detail::LakeImpl>& impl() const { return impl_; }
 

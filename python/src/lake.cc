@@ -4,6 +4,7 @@
 
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -25,14 +26,37 @@ std::shared_ptr<Observer> TheObserver() {
   return observer;
 }
 
+// `callable` returns (keys, microseconds since 1970 or 0); it is called from threads of the core.
+CredentialsCallback CallbackOf(const nb::object& callable) {
+  if (callable.is_none()) return nullptr;
+  const std::shared_ptr<nb::object> held(new nb::object(callable), [](nb::object* object) {
+    if (!nb::is_alive()) return;  // the interpreter has gone, and its objects with it
+    const nb::gil_scoped_acquire gil;
+    delete object;
+  });
+  return [held]() -> arrow::Result<StorageCredentials> {
+    if (!nb::is_alive()) return arrow::Status::IOError("Python has ended");
+    const nb::gil_scoped_acquire gil;
+    try {
+      const auto [keys, expires_us] = nb::cast<std::pair<TextMap, int64_t>>((*held)());
+      return StorageCredentials{keys, expires_us};
+    } catch (const nb::python_error& error) {
+      return arrow::Status::IOError(nb::str(error.type().attr("__name__")).c_str(), ": ",
+                                    nb::str(error.value()).c_str());
+    } catch (const std::exception& error) {  // nothing may leave: the caller is no Python code
+      return arrow::Status::IOError(error.what());
+    }
+  };
+}
+
 std::shared_ptr<LakeObject> OpenLake(const std::string& location, const TextMap& storage_options,
-                                     const TextMap& settings) {
+                                     const TextMap& settings, const nb::object& credentials) {
   LakeOptions options;
   options.storage_options = storage_options;
   options.settings = settings;
   options.observer = TheObserver();
   return std::make_shared<LakeObject>(
-      std::make_shared<LakeCore>(Check(Lake::Open(location, options))));
+      std::make_shared<LakeCore>(Check(Lake::Open(location, options, CallbackOf(credentials)))));
 }
 
 TableOptions ToTableOptions(const nb::dict& given) {
@@ -172,6 +196,25 @@ nb::dict RelocateTable(const LakeObject& self, const std::string& name) {
   return d;
 }
 
+nb::dict Publish(const LakeObject& self) {
+  CallOptions call;
+  call.may_abandon = false;
+  const auto report = RunCall<PublishReport>(
+      call, [core = self.core()](const std::shared_ptr<Call>&) { return core->lake.Publish(); });
+  nb::list tables;
+  for (const auto& table : report.tables) {
+    nb::dict d;
+    d["table"] = table.name;
+    d["version"] = table.version;
+    d["metadata"] = table.metadata;
+    tables.append(d);
+  }
+  nb::dict d;
+  d["index"] = report.index;
+  d["tables"] = tables;
+  return d;
+}
+
 nb::object Sql(const LakeObject& self, const std::string& text, nb::handle params,
                const std::string& name_space, bool dictionaries,
                const std::shared_ptr<CancelToken>& token) {
@@ -213,7 +256,7 @@ std::function<void()> TickOf(nb::handle callback, std::shared_ptr<Progress> prog
 void BindLake(nb::module_& m) {
   nb::class_<LakeObject>(m, "Lake")
       .def(nb::new_(&OpenLake), nb::arg("location"), nb::arg("storage_options"),
-           nb::arg("settings"))
+           nb::arg("settings"), nb::arg("credentials").none())
       .def_prop_ro("location", [](const LakeObject& self) { return self.core()->lake.location(); })
       .def("create_table", &CreateTable, nb::arg("name"), nb::arg("schema"), nb::arg("options"))
       .def("import_files", &ImportIntoNewTable, nb::arg("name"), nb::arg("paths"),
@@ -223,6 +266,7 @@ void BindLake(nb::module_& m) {
       .def("namespaces", &Namespaces)
       .def("cache_stats", &CacheStatsOf)
       .def("relocate", &RelocateTable, nb::arg("name"))
+      .def("publish", &Publish)
       .def("drop_table", &DropTable, nb::arg("name"), nb::arg("if_exists"), nb::arg("purge"))
       .def("sql", &Sql, nb::arg("text"), nb::arg("params").none(), nb::arg("namespace"),
            nb::arg("dictionaries"), nb::arg("token") = nb::none())

@@ -27,12 +27,14 @@ if TYPE_CHECKING:
     from ._types import (
         AppendReport,
         CacheStats,
+        Credentials,
         DataInput,
         DeleteReport,
         FileInfo,
         HealthReport,
         ImportReport,
         MaintainReport,
+        PublishReport,
         RelocateReport,
         Params,
         ProgressOption,
@@ -394,8 +396,9 @@ class AsyncLake:
         location: StrPath,
         storage_options: Mapping[str, Any] | None = None,
         settings: Mapping[str, Any] | None = None,
+        credentials: Credentials | None = None,
     ):
-        self._lake = Lake(location, storage_options, settings)
+        self._lake = Lake(location, storage_options, settings, credentials)
         self._runner = _Runner()
 
     def __repr__(self) -> str:
@@ -480,6 +483,10 @@ class AsyncLake:
     async def relocate(self, name: str) -> RelocateReport:
         """As :meth:`Lake.relocate`."""
         return await self._runner.run(self._lake.relocate, name)
+
+    async def publish(self) -> PublishReport:
+        """As :meth:`Lake.publish`."""
+        return await self._runner.run(self._lake.publish)
 
     async def maintain(
         self, tables: Sequence[str] | None = None, **options: Any

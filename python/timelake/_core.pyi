@@ -11,6 +11,7 @@ from ._types import (
     HealthReport,
     ImportReport,
     MaintainReport,
+    PublishReport,
     RelocateReport,
     SettingInfo,
     SnapshotInfo,
@@ -52,7 +53,11 @@ class Stream:
 
 class Lake:
     def __init__(
-        self, location: str, storage_options: dict[str, str], settings: dict[str, str]
+        self,
+        location: str,
+        storage_options: dict[str, str],
+        settings: dict[str, str],
+        credentials: Callable[[], tuple[dict[str, str], int]] | None,
     ) -> None: ...
     @property
     def location(self) -> str: ...
@@ -70,6 +75,7 @@ class Lake:
     def namespaces(self) -> list[str]: ...
     def cache_stats(self) -> CacheStats | None: ...
     def relocate(self, name: str) -> RelocateReport: ...
+    def publish(self) -> PublishReport: ...
     def drop_table(self, name: str, if_exists: bool, purge: bool) -> None: ...
     def sql(
         self,

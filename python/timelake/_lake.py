@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from . import _data, _progress
 from ._errors import TimelakeError
 from ._native import core
-from ._options import append_options, read_options, table_options
+from ._options import append_options, credentials_call, read_options, table_options
 from ._result import Result
 from ._table import Table
 
@@ -21,8 +21,10 @@ if TYPE_CHECKING:
     from . import _core
     from ._types import (
         CacheStats,
+        Credentials,
         ImportReport,
         MaintainReport,
+        PublishReport,
         RelocateReport,
         Params,
         ProgressOption,
@@ -43,11 +45,19 @@ class Lake:
 
     Args:
         location: A path (``~`` is expanded) or a URI: ``file://``, ``s3://bucket/folder``,
-            ``memory://name``.
+            ``gs://bucket/folder``, ``az://container/folder``,
+            ``abfss://container@account.dfs.core.windows.net/folder``, ``memory://name``; to be
+            read only: ``https://host/folder``.
         storage_options: Options of the object store, e.g. ``{"aws_region": "eu-west-1"}``; what
-            is not given comes from the environment and the AWS profile. An unknown one is an error.
+            is not given comes from the environment and the provider's files. An unknown one is an
+            error.
         settings: Settings for this lake object, e.g. ``{"commit-timeout": "10s"}``;
             :func:`settings` lists them.
+        credentials: Called, without arguments, for the credentials of a bucket: when the first
+            request is made, and again five minutes before they expire. Returns a mapping of
+            the storage options that are credentials, and perhaps ``expires_at``: a
+            :class:`datetime.datetime` with a time zone, or seconds since 1970. Called from threads
+            of the library, one at a time; it must not use the lake.
 
     Raises:
         InvalidArgumentError: Unknown scheme, option or setting.
@@ -63,17 +73,21 @@ class Lake:
         location: StrPath,
         storage_options: Mapping[str, Any] | None = None,
         settings: Mapping[str, Any] | None = None,
+        credentials: Credentials | None = None,
     ):
         self._options = _data.text_map(storage_options, "storage_options")
         self._settings = _data.text_map(settings, "settings")
-        self._core = core.Lake(os.fspath(location), self._options, self._settings)
+        self._credentials = credentials
+        self._core = core.Lake(
+            os.fspath(location), self._options, self._settings, credentials_call(credentials)
+        )
 
     def __repr__(self) -> str:
         return f"<timelake.Lake {self.location!r}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Opened again where it is unpickled, e.g. in a process that was spawned.
-        return (Lake, (self.location, self._options, self._settings))
+        return (Lake, (self.location, self._options, self._settings, self._credentials))
 
     @property
     def location(self) -> str:
@@ -320,6 +334,22 @@ class Lake:
             False
         """
         return self._core.relocate(name)
+
+    def publish(self) -> PublishReport:
+        """Writes the index by which a plain web server serves the warehouse.
+
+        ``timelake-index.json`` at the root, for readers over ``https://``, which can list nothing.
+        Versions of tables that come later are found without it; call it again when tables have been
+        created or dropped.
+
+        Returns:
+            A :class:`PublishReport` (a dict).
+
+        Example:
+            >>> [table["table"] for table in lake.publish()["tables"]]
+            ['default.readings']
+        """
+        return self._core.publish()
 
     def maintain(
         self, tables: Sequence[str] | None = None, **options: Any

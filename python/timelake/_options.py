@@ -2,13 +2,53 @@
 
 from __future__ import annotations
 
+import datetime
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from . import _data
 from ._errors import InvalidArgumentError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Sequence
+
+    from ._types import Credentials
+
+
+def credentials_call(
+    credentials: Credentials | None,
+) -> Callable[[], tuple[dict[str, str], int]] | None:
+    """``credentials`` as the core calls it: (keys, microseconds since 1970, or 0)."""
+    if credentials is None:
+        return None
+    if not callable(credentials):
+        raise TypeError(
+            f"credentials must be a function without arguments, got {type(credentials).__name__}"
+        )
+
+    def call() -> tuple[dict[str, str], int]:
+        given = credentials()
+        if not isinstance(given, Mapping):
+            raise TypeError(f"it must return a mapping, got {type(given).__name__}")
+        keys = dict(given)
+        expires_us = _micros(keys.pop("expires_at", None))
+        return _data.text_map(keys, "credentials"), expires_us
+
+    return call
+
+
+def _micros(expires_at: object) -> int:
+    if expires_at is None:
+        return 0
+    if isinstance(expires_at, datetime.datetime):
+        if expires_at.tzinfo is None:
+            raise TypeError("expires_at has no time zone")
+        return round(expires_at.timestamp() * 1e6)
+    if isinstance(expires_at, (int, float)) and not isinstance(expires_at, bool):
+        return round(expires_at * 1e6)
+    raise TypeError(
+        f"expires_at must be a datetime or seconds since 1970, got {type(expires_at).__name__}"
+    )
 
 
 def table_options(

@@ -190,6 +190,21 @@ class VerifyReport(TypedDict):
     seconds: float
 
 
+class PublishedTable(TypedDict):
+    """A table as :meth:`Lake.publish` has indexed it."""
+
+    table: str  #: ``"namespace.table"``
+    version: int
+    metadata: str  #: URI of that version
+
+
+class PublishReport(TypedDict):
+    """What :meth:`Lake.publish` has written."""
+
+    index: str  #: URI of the index
+    tables: list[PublishedTable]
+
+
 class RelocateReport(TypedDict):
     """What a table's move to its new place came to."""
 
@@ -302,6 +317,8 @@ if TYPE_CHECKING:
     #: ``True`` for a bar by tqdm, or a callback that is given a Progress some ten times a second.
     ProgressOption = bool | Callable[[Progress], object] | None
 
+    #: Gives storage options that are credentials, and perhaps ``expires_at``.
+    Credentials = Callable[[], Mapping[str, object]]
     StrPath = str | os.PathLike[str]
 
     Scalar = (

@@ -5,6 +5,7 @@
 #include "api/after_append.h"
 #include "api/new_columns.h"
 #include "index/next_index.h"
+#include "store/scheme.h"
 #include "table/append.h"
 #include "table/changes.h"
 #include "table/load.h"
@@ -48,8 +49,9 @@ Status CheckWritable(const Handle& handle, const iceberg::TableMetadata& metadat
                          handle.name(), field.transform.text);
     }
   }
-  TL_ASSIGN_OR_RAISE(std::string recorded, store::KeyOf(*handle.env().store, metadata.location));
-  if (recorded != handle.folder()) {
+  TL_RETURN_NOT_OK(store::CheckWritable(*handle.env().store, handle.folder()));
+  const auto recorded = store::KeyOf(*handle.env().store, metadata.location);
+  if (!recorded.ok() || *recorded != handle.folder()) {
     return Unsupported(
         "table {} was moved: it records its location as {} but lies in {}; it can be "
         "read here, and written after `timelake relocate {}`",

@@ -8,10 +8,9 @@
 #include "base/text.h"
 #include "iceberg/arrow_schema.h"
 #include "store/cached_store.h"
-#include "store/local_store.h"
-#include "store/memory_store.h"
 #include "store/metered_store.h"
-#include "store/s3_store.h"
+#include "store/open_store.h"
+#include "store/scheme.h"
 #include "store/write_behind_store.h"
 #include "table/catalog.h"
 #include "table/lake_impl.h"
@@ -23,19 +22,12 @@ namespace {
 using table::Catalog;
 using table::TableName;
 
-arrow::Result<std::shared_ptr<store::ObjectStore>> MakeStore(
-    const store::Location& location, const std::map<std::string, std::string>& options) {
-  if (location.scheme == "s3") return store::OpenS3Store(options);
-  if (location.scheme == "memory")
-    return store::SharedMemoryStore(location.root.substr(0, location.root.find('/')));
-  return store::MakeLocalStore();
-}
-
-arrow::Status CheckStorageOptions(const store::Location& location,
-                                  const std::map<std::string, std::string>& options) {
-  if (options.empty() || location.scheme == "s3") return Status::OK();  // it checks its own
-  return InvalidArgument("unknown storage option {}: a {}:// warehouse takes none",
-                         Quote(options.begin()->first), location.scheme);
+store::CredentialsCallback ForStore(CredentialsCallback credentials) {
+  if (!credentials) return nullptr;
+  return [credentials = std::move(credentials)]() -> Result<store::StorageKeys> {
+    TL_ASSIGN_OR_RAISE(StorageCredentials given, credentials());
+    return store::StorageKeys{std::move(given.keys), given.expires_us};
+  };
 }
 
 // One that does not exist yet is made by the first table.
@@ -68,19 +60,21 @@ Table Wrap(const std::shared_ptr<detail::LakeImpl>& lake, std::shared_ptr<table:
 
 }  // namespace
 
-arrow::Result<Lake> Lake::Open(std::string_view location, const LakeOptions& options) {
+arrow::Result<Lake> Lake::Open(std::string_view location, const LakeOptions& options,
+                               CredentialsCallback credentials) {
   TL_ASSIGN_OR_RAISE(store::Location parsed, store::ParseLocation(location));
-  const bool remote = parsed.scheme != "file" && parsed.scheme != "memory";
+  const std::string_view kind = store::KindOfScheme(parsed.scheme);
+  const bool remote = kind != "file" && kind != "memory";
   auto storage_options = options.storage_options;
   TL_ASSIGN_OR_RAISE(const auto cache, store::TakeCacheOptions(&storage_options, remote));
-  TL_RETURN_NOT_OK(CheckStorageOptions(parsed, storage_options));
   TL_RETURN_NOT_OK(CheckFolder(parsed));
   TL_ASSIGN_OR_RAISE(auto settings, CheckSessionSettings(options.settings));
-  TL_ASSIGN_OR_RAISE(auto store, MakeStore(parsed, storage_options));
+  TL_ASSIGN_OR_RAISE(auto store,
+                     store::OpenStore(parsed, storage_options, ForStore(std::move(credentials))));
   std::function<void(const char*, int64_t)> metric;
   if (options.observer) metric = options.observer->metric;
   if (metric) store = store::MakeMeteredStore(std::move(store), metric);
-  if (remote) store = store::MakeWriteBehindStore(std::move(store));
+  if (remote && kind != "http") store = store::MakeWriteBehindStore(std::move(store));
   TL_ASSIGN_OR_RAISE(store, store::MakeCachedStore(std::move(store), cache, std::move(metric)));
   auto impl = std::make_shared<detail::LakeImpl>();
   impl->catalog = std::make_shared<Catalog>(table::MakeEnv(std::move(store), options.observer),

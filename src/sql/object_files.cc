@@ -11,7 +11,8 @@
 #include <duckdb/main/database.hpp>
 
 #include "sql/error.h"
-#include "store/s3_store.h"
+#include "store/open_store.h"
+#include "store/scheme.h"
 
 namespace timelake::sql {
 
@@ -39,11 +40,44 @@ class ObjectFile : public FileHandle {
 };
 
 bool IsObject(const string& path) {
-  for (const char* scheme : {"s3://", "s3a://", "s3n://"}) {
+  for (const char* scheme :
+       {"s3://", "s3a://", "s3n://", "gs://", "gcs://", "az://", "azure://", "adl://", "abfs://",
+        "abfss://", "wasb://", "wasbs://", "http://", "https://"}) {
     if (path.rfind(scheme, 0) == 0) return true;
   }
   return false;
 }
+
+// The lake's own store where it can have the file, else one with the credentials of the
+// environment.
+class Stores {
+ public:
+  explicit Stores(std::shared_ptr<store::ObjectStore> lake) : lake_(std::move(lake)) {}
+
+  // The store of a file, and its key there.
+  std::pair<store::ObjectStore*, string> Find(const string& path) {
+    const store::Location place = ValueOrThrow(store::ParseLocation(path));
+    const bool web = store::KindOfScheme(place.scheme) == "http";
+    if (lake_ && !web) {
+      auto key = store::KeyOf(*lake_, path);
+      // A path that names an account is not one of an az:// lake, whose URIs name none.
+      const bool same = store::HostOfScheme(place.scheme).empty() ||
+                        !store::HostOfScheme(lake_->scheme()).empty();
+      if (key.ok() && same) return {lake_.get(), *std::move(key)};
+    }
+    const std::lock_guard lock(mutex_);
+    auto& opened = opened_[place.scheme];
+    if (!opened) opened = ValueOrThrow(store::OpenStore(place, {}));
+    // Not the location's root: a key may end in a slash.
+    string key = web ? place.root : ValueOrThrow(store::KeyOf(*opened, path));
+    return {opened.get(), std::move(key)};
+  }
+
+ private:
+  const std::shared_ptr<store::ObjectStore> lake_;
+  std::mutex mutex_;
+  std::map<string, std::shared_ptr<store::ObjectStore>> opened_;  // by Location::scheme
+};
 
 // Files of which a COPY has written nothing that anybody can see.
 class OpenWrites {
@@ -71,7 +105,7 @@ class OpenWrites {
 
 class ObjectFiles : public duckdb::FileSystem {
  public:
-  explicit ObjectFiles(std::shared_ptr<store::ObjectStore> store) : store_(std::move(store)) {}
+  explicit ObjectFiles(std::shared_ptr<store::ObjectStore> lake) : stores_(std::move(lake)) {}
 
   string GetName() const override { return "TimelakeObjectFiles"; }
   bool CanHandleFile(const string& path) override { return IsObject(path); }
@@ -86,11 +120,13 @@ class ObjectFiles : public duckdb::FileSystem {
       if (flags.OpenForAppending() || flags.OpenForReading()) {
         Throw(Unsupported("{}: an object is written whole, not changed", path));
       }
-      file->out = ValueOrThrow(store().OpenWrite(KeyOf(path)));
+      const auto [store, key] = stores_.Find(path);
+      file->out = ValueOrThrow(store->OpenWrite(key));
       writes_.Add(path, file->out);
       return file;
     }
-    auto opened = store().OpenRead(KeyOf(path), std::nullopt);
+    const auto [store, key] = stores_.Find(path);
+    auto opened = store->OpenRead(key, std::nullopt);
     if (!opened.ok() && flags.ReturnNullIfNotExists() &&
         KindOf(opened.status()) == ErrorKind::kNotFound) {
       return nullptr;
@@ -144,26 +180,27 @@ class ObjectFiles : public duckdb::FileSystem {
   }
 
   bool FileExists(const string& path, optional_ptr<FileOpener>) override {
-    return ValueOrThrow(store().Head(KeyOf(path))).found;
+    const auto [store, key] = stores_.Find(path);
+    return ValueOrThrow(store->Head(key)).found;
   }
   // Folders need not be made; one that holds something is there.
   bool DirectoryExists(const string& path, optional_ptr<FileOpener>) override {
-    return !Below(path).empty();
+    return path.rfind("http", 0) != 0 && !Below(path).second.empty();
   }
   void CreateDirectory(const string&, optional_ptr<FileOpener>) override {}
   void CreateDirectoriesRecursive(const string&, optional_ptr<FileOpener>) override {}
   bool ListFiles(const string& path, const std::function<void(const string&, bool)>& callback,
                  FileOpener*) override {
-    const auto objects = Below(path);
-    const size_t skip = Folder(path).size();
-    for (const auto& object : objects) callback(object.key.substr(skip), false);
+    const auto [folder, objects] = Below(path);
+    for (const auto& object : objects) callback(object.key.substr(folder.size()), false);
     return !objects.empty();
   }
 
   // What DuckDB does when a COPY fails: the new file must not appear, the old one must stay.
   void RemoveFile(const string& path, optional_ptr<FileOpener>) override {
     if (writes_.Abort(path)) return;
-    ThrowIfError(store().Delete(KeyOf(path)));
+    const auto [store, key] = stores_.Find(path);
+    ThrowIfError(store->Delete(key));
   }
   bool TryRemoveFile(const string& path, optional_ptr<FileOpener> opener) override {
     RemoveFile(path, opener);
@@ -184,30 +221,23 @@ class ObjectFiles : public duckdb::FileSystem {
     if (path.find('/', after_scheme) > wild) {
       Throw(InvalidArgument("{}: the bucket must be named", path));
     }
-    const string pattern = KeyOf(path);
-    const string prefix = KeyOf(path.substr(0, wild));
-    for (const auto& object : ValueOrThrow(store().List(prefix)).objects) {
+    const auto [store, prefix] = stores_.Find(path.substr(0, wild));
+    const string pattern = prefix + path.substr(wild);
+    for (const auto& object : ValueOrThrow(store->List(prefix)).objects) {
       if (fnmatch(pattern.c_str(), object.key.c_str(), FNM_PATHNAME) == 0) {
-        found.emplace_back(store::UriOf(store(), object.key));
+        found.emplace_back(store::UriOf(*store, object.key));
       }
     }
     return found;
   }
 
  private:
-  store::ObjectStore& store() {
-    const std::lock_guard lock(mutex_);
-    if (!store_) store_ = ValueOrThrow(store::OpenS3Store({}));
-    return *store_;
-  }
-  string KeyOf(const string& path) { return ValueOrThrow(store::KeyOf(store(), path)); }
-  string Folder(const string& path) {
-    string key = KeyOf(path);
+  // What lies below a folder; keys begin with the first.
+  std::pair<string, std::vector<store::ObjectInfo>> Below(const string& path) {
+    auto [store, key] = stores_.Find(path);
     if (!key.empty() && key.back() != '/') key += '/';
-    return key;
-  }
-  std::vector<store::ObjectInfo> Below(const string& path) {
-    return ValueOrThrow(store().List(Folder(path))).objects;
+    auto objects = ValueOrThrow(store->List(key)).objects;
+    return {std::move(key), std::move(objects)};
   }
   static arrow::io::RandomAccessFile& In(FileHandle& handle) {
     auto& file = handle.Cast<ObjectFile>();
@@ -215,8 +245,7 @@ class ObjectFiles : public duckdb::FileSystem {
     return *file.in;
   }
 
-  std::mutex mutex_;
-  std::shared_ptr<store::ObjectStore> store_;
+  Stores stores_;
   OpenWrites writes_;
 };
 
@@ -224,7 +253,6 @@ class ObjectFiles : public duckdb::FileSystem {
 
 void RegisterObjectFiles(duckdb::DatabaseInstance& database,
                          std::shared_ptr<store::ObjectStore> lake_store) {
-  if (lake_store && lake_store->scheme() != "s3") lake_store = nullptr;
   database.GetFileSystem().RegisterSubSystem(duckdb::make_uniq<ObjectFiles>(std::move(lake_store)));
 }
 

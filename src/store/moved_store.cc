@@ -1,5 +1,7 @@
 #include "store/moved_store.h"
 
+#include "store/scheme.h"
+
 namespace timelake::store {
 
 std::string PlaceOf(const std::string& key, const std::string& old_folder,
@@ -32,6 +34,11 @@ class MovedStore : public ObjectStore {
     auto below = base_->direct();
     return below ? MakeMovedStore(std::move(below), old_, new_) : nullptr;
   }
+  std::optional<std::string> KeyOfCopied(std::string_view uri) const {
+    std::string placed = PlaceOf(std::string(uri), old_, new_);
+    if (placed == uri) return std::nullopt;
+    return placed;
+  }
   bool has_compare_and_swap() const override { return base_->has_compare_and_swap(); }
 
   Result<PutReply> Put(const std::string& key, std::shared_ptr<arrow::Buffer>) override {
@@ -54,6 +61,7 @@ class MovedStore : public ObjectStore {
  private:
   std::string Place(const std::string& key) const { return PlaceOf(key, old_, new_); }
   Status Refuse(const std::string& key) const {
+    TL_RETURN_NOT_OK(CheckWritable(*base_, Place(key)));
     return Unsupported(
         "{}: the table was moved from {} to {}; it can be read here, and "
         "written after `timelake relocate`",
@@ -71,6 +79,11 @@ std::shared_ptr<ObjectStore> MakeMovedStore(std::shared_ptr<ObjectStore> base,
                                             std::string old_folder, std::string new_folder) {
   return std::make_shared<MovedStore>(std::move(base), std::move(old_folder),
                                       std::move(new_folder));
+}
+
+std::optional<std::string> KeyOfCopy(const ObjectStore& store, std::string_view uri) {
+  const auto* moved = dynamic_cast<const MovedStore*>(&store);
+  return moved == nullptr ? std::nullopt : moved->KeyOfCopied(uri);
 }
 
 }  // namespace timelake::store

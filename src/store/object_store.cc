@@ -9,25 +9,33 @@
 #include <filesystem>
 #include <system_error>
 
+#include "store/moved_store.h"
+#include "store/scheme.h"
+#include "store/url_text.h"
+
 namespace timelake::store {
 namespace {
 
 constexpr std::string_view kAccepted =
-    "a folder such as ./lake, /data/lake or ~/lake, file:///data/lake, s3://bucket/folder, or "
-    "memory://name";
+    "a folder such as ./lake, /data/lake or ~/lake, file:///data/lake, s3://bucket/folder, "
+    "gs://bucket/folder, az://container/folder, abfss://container@account.dfs.core.windows.net/"
+    "folder, https://host/folder (to read) or memory://name";
 
 struct Scheme {
   std::string_view spelling;  // as it stands in a URI
   std::string_view kind;      // the store's own name for it
-  bool served;                // does this version have such a store
+  std::string_view recorded;  // the spelling that our URIs have
 };
 
 constexpr std::array kSchemes = {
-    Scheme{"file", "file", true},  Scheme{"memory", "memory", true}, Scheme{"s3", "s3", true},
-    Scheme{"s3a", "s3", true},     Scheme{"s3n", "s3", true},        Scheme{"gs", "gs", false},
-    Scheme{"gcs", "gs", false},    Scheme{"az", "az", false},        Scheme{"abfs", "az", false},
-    Scheme{"abfss", "az", false},  Scheme{"wasb", "az", false},      Scheme{"wasbs", "az", false},
-    Scheme{"http", "http", false}, Scheme{"https", "http", false},
+    Scheme{"file", "file", "file"}, Scheme{"memory", "memory", "memory"},
+    Scheme{"s3", "s3", "s3"},       Scheme{"s3a", "s3", "s3"},
+    Scheme{"s3n", "s3", "s3"},      Scheme{"gs", "gs", "gs"},
+    Scheme{"gcs", "gs", "gs"},      Scheme{"az", "az", "az"},
+    Scheme{"azure", "az", "az"},    Scheme{"adl", "az", "az"},
+    Scheme{"abfs", "az", "abfs"},   Scheme{"abfss", "az", "abfss"},
+    Scheme{"wasb", "az", "wasb"},   Scheme{"wasbs", "az", "wasbs"},
+    Scheme{"http", "http", "http"}, Scheme{"https", "http", "https"},
 };
 
 const Scheme* FindScheme(std::string_view spelling) {
@@ -128,16 +136,60 @@ Result<Location> MemoryFolder(std::string_view location) {
   return Location{"memory", std::move(root)};
 }
 
-Result<Location> BucketFolder(std::string_view location) {
-  std::string root = RootOf(location);
-  const std::string bucket = root.substr(0, root.find('/'));
-  const bool plain = std::all_of(bucket.begin(), bucket.end(), [](char c) {
-    return IsAlpha(c) || IsDigit(c) || c == '.' || c == '-' || c == '_';
+// "container@account.dfs.core.windows.net" -> the two; the second may be empty.
+struct Authority {
+  std::string_view container;
+  std::string_view host;
+};
+Authority SplitAuthority(std::string_view text) {
+  const size_t at = text.find('@');
+  if (at == std::string_view::npos) return {text, ""};
+  return {text.substr(0, at), text.substr(at + 1)};
+}
+
+bool IsPlain(std::string_view name, std::string_view more) {
+  return !name.empty() && std::all_of(name.begin(), name.end(), [&](char c) {
+    return IsAlpha(c) || IsDigit(c) || more.find(c) != std::string_view::npos;
   });
-  if (bucket.empty() || !plain) {
-    return InvalidArgument("location '{}' has no bucket: write s3://bucket/folder", location);
+}
+
+Result<Location> BucketFolder(std::string_view location, const Scheme& scheme) {
+  std::string root = RootOf(location);
+  if (!IsPlain(root.substr(0, root.find('/')), ".-_")) {
+    return InvalidArgument("location '{}' has no bucket: write {}://bucket/folder", location,
+                           scheme.recorded);
   }
-  return Location{"s3", std::move(root)};
+  return Location{std::string(scheme.recorded), std::move(root)};
+}
+
+Result<Location> ContainerFolder(std::string_view location, const Scheme& scheme) {
+  const std::string root = RootOf(location);
+  const size_t slash = std::min(root.size(), root.find('/'));
+  const auto [container, host] = SplitAuthority(std::string_view(root).substr(0, slash));
+  const bool host_missing = root.substr(0, slash).ends_with('@');
+  if (!IsPlain(container, "-$") || host_missing || (!host.empty() && !IsPlain(host, ".-"))) {
+    return InvalidArgument(
+        "location '{}' has no container: write az://container/folder or "
+        "abfss://container@account.dfs.core.windows.net/folder",
+        location);
+  }
+  Location parsed{std::string(scheme.recorded), std::string(container) + root.substr(slash)};
+  if (!host.empty()) parsed.scheme += "@" + std::string(host);
+  return parsed;
+}
+
+// A URL, and so percent-encoded, unlike the locations of other stores.
+Result<Location> WebFolder(std::string_view location, const Scheme& scheme) {
+  std::string root = RootOf(location);
+  if (root.find_first_of("?#@ ") != std::string::npos) {
+    return InvalidArgument(
+        "location '{}' must have neither user nor query: write https://host/folder", location);
+  }
+  root = UriDecode(root);
+  if (!IsPlain(root.substr(0, root.find('/')), ".-_:[]")) {
+    return InvalidArgument("location '{}' has no host: write https://host/folder", location);
+  }
+  return Location{std::string(scheme.recorded), std::move(root)};
 }
 
 }  // namespace
@@ -168,23 +220,53 @@ bool IsRemote(const ObjectStore& store) {
   return scheme != "file" && scheme != "memory";
 }
 
+std::string_view KindOfScheme(std::string_view scheme) {
+  const Scheme* known = FindScheme(SplitAuthority(scheme).container);
+  return known == nullptr ? scheme : known->kind;
+}
+
+std::string_view HostOfScheme(std::string_view scheme) { return SplitAuthority(scheme).host; }
+
+Status CheckWritable(const ObjectStore& store, std::string_view key) {
+  if (KindOfScheme(store.scheme()) != "http") return Status::OK();
+  return Unsupported(
+      "{}: what a web server serves can only be read; write to the place that its files come from",
+      UriOf(store, key));
+}
+
 std::string UriOf(const ObjectStore& store, std::string_view key) {
-  return store.scheme() + "://" + std::string(key);
+  const std::string own = store.scheme();
+  const auto [scheme, host] = SplitAuthority(own);
+  if (host.empty()) return own + "://" + std::string(key);
+  const size_t slash = std::min(key.size(), key.find('/'));
+  return fmt::format("{}://{}@{}{}", scheme, key.substr(0, slash), host, key.substr(slash));
 }
 
 Result<std::string> KeyOf(const ObjectStore& store, std::string_view uri) {
-  const std::string own = store.scheme();
+  const std::string full = store.scheme();
+  const auto [own, own_host] = SplitAuthority(full);
   const std::string spelling = SchemeOf(uri);
   if (own == "file") {
     if (uri.starts_with('/')) return std::string(uri);
     if (spelling == "file") return PathOfFileUri(uri);
   } else if (const size_t slashes = uri.find("://"); slashes == spelling.size()) {
+    const Scheme* mine = FindScheme(own);
     const Scheme* scheme = FindScheme(spelling);
-    if (spelling == own || (scheme != nullptr && scheme->kind == own)) {
-      return std::string(uri.substr(slashes + 3));
+    const bool same_kind = scheme != nullptr && mine != nullptr && scheme->kind == mine->kind;
+    const std::string_view key = uri.substr(slashes + 3);
+    if (same_kind && mine->kind == "az") {
+      const size_t slash = std::min(key.size(), key.find('/'));
+      const auto [container, host] = SplitAuthority(key.substr(0, slash));
+      const auto account = [](std::string_view of) { return of.substr(0, of.find('.')); };
+      if (host.empty() || own_host.empty() || account(host) == account(own_host)) {
+        return std::string(container) + std::string(key.substr(slash));
+      }
+    } else if (same_kind || spelling == own) {
+      return std::string(key);
     }
   }
-  return Unsupported("'{}' is not an object of this table's store ({})", uri, own);
+  if (auto key = KeyOfCopy(store, uri)) return *std::move(key);
+  return Unsupported("'{}' is not an object of this table's store ({})", uri, full);
 }
 
 Result<Location> ParseLocation(std::string_view location) {
@@ -206,13 +288,10 @@ Result<Location> ParseLocation(std::string_view location) {
     return InvalidArgument("location '{}' has the unknown scheme '{}': give {}", location, spelling,
                            kAccepted);
   }
-  if (!scheme->served) {
-    return Unsupported(
-        "location '{}': {}:// comes with object stores, which this version does not "
-        "have yet: give {}",
-        location, spelling, kAccepted);
-  }
-  return scheme->kind == "s3" ? BucketFolder(location) : MemoryFolder(location);
+  if (scheme->kind == "memory") return MemoryFolder(location);
+  if (scheme->kind == "az") return ContainerFolder(location, *scheme);
+  if (scheme->kind == "http") return WebFolder(location, *scheme);
+  return BucketFolder(location, *scheme);
 }
 
 }  // namespace timelake::store

@@ -60,6 +60,7 @@ EnvLookup ProcessEnv() {
 
 std::vector<OptionField> RemoteFields(RemoteOptions* to) {
   return {
+      {{"ca_bundle"}, {}, SetText(&to->http.ca_file)},
       {{"connect_timeout"}, {}, SetTimeMs(&to->http.connect_timeout_ms, 1)},
       {{"timeout"}, {}, SetTimeMs(&to->http.stall_timeout_ms, 1)},
       {{"max_retries"}, {}, SetCount(&to->max_retries)},
@@ -88,7 +89,11 @@ Result<std::set<std::string>> ApplyOptions(const std::vector<OptionField>& field
     }
     TL_RETURN_NOT_OK(WithContext(field->set(name, value), "storage option"));
   }
+  const bool way_given = std::any_of(fields.begin(), fields.end(), [&](const OptionField& field) {
+    return field.way && given.contains(std::string(field.spellings[0]));
+  });
   for (const OptionField& field : fields) {
+    if (field.way && way_given) continue;
     for (const std::string_view variable : field.variables) {
       const auto value = env(std::string(variable));
       if (!value || !given.emplace(field.spellings[0], variable).second) continue;
@@ -98,6 +103,16 @@ Result<std::set<std::string>> ApplyOptions(const std::vector<OptionField>& field
   std::set<std::string> names;
   for (const auto& [name, used] : given) names.insert(name);
   return names;
+}
+
+Result<StorageKeys> AskCallback(const RemoteOptions& options,
+                                const std::vector<OptionField>& fields, std::string_view store) {
+  auto given = options.callback();
+  if (!given.ok()) return WithContext(given.status(), "the credentials callback");
+  const EnvLookup none = [](const std::string& /*name*/) { return std::nullopt; };
+  const auto set = ApplyOptions(fields, given->keys, none, store);
+  if (!set.ok()) return WithContext(set.status(), "the credentials callback");
+  return given;
 }
 
 std::vector<std::string> SpellingsOf(const std::vector<OptionField>& fields) {

@@ -20,12 +20,20 @@ namespace timelake::store {
 using EnvLookup = std::function<std::optional<std::string>(const std::string& name)>;
 EnvLookup ProcessEnv();  // a variable that is set to nothing counts as not set
 
+// Keys or a token, under the names that storage options have for them.
+struct StorageKeys {
+  std::map<std::string, std::string> keys;
+  int64_t expires_us = 0;  // microseconds UTC since 1970; 0: they do not expire
+};
+using CredentialsCallback = std::function<Result<StorageKeys>()>;
+
 // What every such store takes.
 struct RemoteOptions {
   bool allow_http = false;
   int64_t max_retries = 10;
   int64_t retry_timeout_us = 60'000'000;
   HttpOptions http;
+  CredentialsCallback callback;  // null: credentials come from options and the environment
 };
 
 // One option. Storage options and variables are matched in lower and upper case; `set` gets the
@@ -34,9 +42,11 @@ struct OptionField {
   std::vector<std::string_view> spellings;  // in lower case; the first is the documented one
   std::vector<std::string_view> variables;  // the first that is set counts
   std::function<Status(std::string_view name, const std::string& value)> set;
+  // One of several ways to say who one is: variables for the others do not count beside an option.
+  bool way = false;
 };
 
-// Those of RemoteOptions: connect_timeout, timeout, max_retries, retry_timeout.
+// Those of RemoteOptions: ca_bundle, connect_timeout, timeout, max_retries, retry_timeout.
 std::vector<OptionField> RemoteFields(RemoteOptions* to);
 
 // Sets each field from `options`, else from `env`. Returns the first spellings of those that were
@@ -45,6 +55,10 @@ std::vector<OptionField> RemoteFields(RemoteOptions* to);
 Result<std::set<std::string>> ApplyOptions(const std::vector<OptionField>& fields,
                                            const std::map<std::string, std::string>& options,
                                            const EnvLookup& env, std::string_view store);
+
+// What the callback gives, set through `fields`, which are those of credentials.
+Result<StorageKeys> AskCallback(const RemoteOptions& options,
+                                const std::vector<OptionField>& fields, std::string_view store);
 
 std::vector<std::string> SpellingsOf(const std::vector<OptionField>& fields);
 

@@ -8,8 +8,8 @@
 #include <thread>
 
 #include "base/civil_time.h"
+#include "store/condition_probe.h"
 #include "store/remote_error.h"
-#include "store/remote_file.h"
 
 namespace timelake::store {
 namespace {
@@ -41,24 +41,19 @@ Status ForEach(size_t count, bool stop, const Work& work) {
   return first;
 }
 
-// 404 of an object is an answer, that of a bucket is none.
-bool Missing(const HttpReply& reply) {
-  return reply.status == 404 && !ParseRemoteError(reply).NoBucket();
-}
-
 bool Success(const HttpReply& reply) { return reply.status / 100 == 2; }
 
 class RemoteStore : public ObjectStore {
  public:
   RemoteStore(std::shared_ptr<RemoteApi> api, std::shared_ptr<RemoteClient> client)
-      : api_(std::move(api)), client_(std::move(client)) {}
+      : api_(std::move(api)), client_(std::move(client)), reader_(api_, client_) {}
 
   std::string scheme() const override { return api_->scheme(); }
   std::string origin() const override { return api_->origin(); }
   bool has_compare_and_swap() const override { return true; }
 
-  Result<GetReply> Get(const std::string& key) override;
-  Result<HeadReply> Head(const std::string& key) override;
+  Result<GetReply> Get(const std::string& key) override { return reader_.Get(key); }
+  Result<HeadReply> Head(const std::string& key) override { return reader_.Head(key); }
   Result<PutReply> Put(const std::string& key, std::shared_ptr<arrow::Buffer> bytes) override;
   Status PutAll(const std::vector<PutRequest>& requests) override {
     return ForEach(requests.size(), true,
@@ -81,7 +76,9 @@ class RemoteStore : public ObjectStore {
     return MakePartUpload(api_->Upload(client_, object));
   }
   Result<std::shared_ptr<arrow::io::RandomAccessFile>> OpenRead(
-      const std::string& key, std::optional<int64_t> size) override;
+      const std::string& key, std::optional<int64_t> size) override {
+    return reader_.OpenRead(key, UriOf(*this, key), size);
+  }
 
  private:
   Status Refused(const RemoteRequest& request, const HttpReply& reply) const {
@@ -95,44 +92,8 @@ class RemoteStore : public ObjectStore {
 
   const std::shared_ptr<RemoteApi> api_;
   const std::shared_ptr<RemoteClient> client_;
+  const RemoteReader reader_;
 };
-
-Result<GetReply> RemoteStore::Get(const std::string& key) {
-  TL_ASSIGN_OR_RAISE(const ObjectName object, SplitKey(key));
-  const RemoteRequest request = api_->Get(object);
-  TL_ASSIGN_OR_RAISE(HttpReply http, client_->Send(request));
-  GetReply reply;
-  reply.info.key = key;
-  TL_ASSIGN_OR_RAISE(reply.date_us, RemoteClient::DateOf(request, http));
-  if (Missing(http)) return reply;
-  if (http.status != 200) return Refused(request, http);
-  auto info = api_->InfoOf(http);
-  if (!info.ok()) return WithContext(info.status(), request.place);
-  reply.info = *std::move(info);
-  reply.info.key = key;
-  reply.info.size = http.body->size();
-  reply.bytes = std::move(http.body);
-  reply.found = true;
-  return reply;
-}
-
-Result<HeadReply> RemoteStore::Head(const std::string& key) {
-  TL_ASSIGN_OR_RAISE(const ObjectName object, SplitKey(key));
-  const RemoteRequest request = api_->Head(object);
-  TL_ASSIGN_OR_RAISE(const HttpReply http, client_->Send(request));
-  HeadReply reply;
-  reply.info.key = key;
-  TL_ASSIGN_OR_RAISE(reply.date_us, RemoteClient::DateOf(request, http));
-  if (Missing(http)) return reply;
-  if (http.status != 200) return Refused(request, http);
-  auto info = api_->InfoOf(http);
-  if (!info.ok()) return WithContext(info.status(), request.place);
-  reply.info = *std::move(info);
-  if (reply.info.size < 0) return IoError("{}: the store does not tell its size", request.place);
-  reply.info.key = key;
-  reply.found = true;
-  return reply;
-}
 
 Result<PutReply> RemoteStore::Written(const std::string& key, int64_t size,
                                       const RemoteRequest& request, const HttpReply& reply,
@@ -168,7 +129,7 @@ Result<ConditionalPutReply> RemoteStore::PutIfMatch(const std::string& key,
                                                     const std::optional<std::string>& expected) {
   if (bytes == nullptr) return InvalidArgument("{}: put without bytes", key);
   TL_ASSIGN_OR_RAISE(const ObjectName object, SplitKey(key));
-  TL_RETURN_NOT_OK(api_->CheckConditions(client_.get(), object));
+  TL_RETURN_NOT_OK(EnsureConditions(*api_, client_.get(), object));
   const int64_t size = bytes->size();
   TL_ASSIGN_OR_RAISE(const RemoteRequest request, api_->PutIf(object, std::move(bytes), expected));
   const int64_t before = client_->clock().BootMicros();
@@ -269,7 +230,7 @@ Status RemoteStore::Delete(const std::string& key) {
   TL_ASSIGN_OR_RAISE(const ObjectName object, SplitKey(key));
   const RemoteRequest request = api_->Delete(object);
   TL_ASSIGN_OR_RAISE(const HttpReply reply, client_->Send(request));
-  if (Success(reply) || Missing(reply)) return Status::OK();
+  if (Success(reply) || IsMissing(reply)) return Status::OK();
   return Refused(request, reply);
 }
 
@@ -299,26 +260,7 @@ Status RemoteStore::DeleteAll(const std::vector<std::string>& keys) {
   return first;
 }
 
-Result<std::shared_ptr<arrow::io::RandomAccessFile>> RemoteStore::OpenRead(
-    const std::string& key, std::optional<int64_t> size) {
-  TL_ASSIGN_OR_RAISE(const ObjectName object, SplitKey(key));
-  if (!size) {
-    TL_ASSIGN_OR_RAISE(const HeadReply head, Head(key));
-    if (!head.found) return NotFound("{}: no such object", UriOf(*this, key));
-    size = head.info.size;
-  }
-  return MakeRemoteFile(client_, api_->Get(object), *size);
-}
-
 }  // namespace
-
-Result<ObjectName> SplitKey(const std::string& key) {
-  const size_t slash = key.find('/');
-  if (slash == 0 || slash == std::string::npos || slash + 1 == key.size()) {
-    return InvalidArgument("'{}' is no key: bucket/name", key);
-  }
-  return ObjectName{key.substr(0, slash), key.substr(slash + 1)};
-}
 
 std::shared_ptr<ObjectStore> MakeRemoteStore(std::shared_ptr<RemoteApi> api,
                                              std::shared_ptr<RemoteClient> client) {

@@ -1,22 +1,13 @@
 #include "store/s3_api.h"
 
-#include <mutex>
-#include <set>
-
 #include <fmt/format.h>
 
 #include "base/text.h"
-#include "base/uuid.h"
 #include "store/digest.h"
 #include "store/remote_error.h"
 #include "store/s3_xml.h"
 
 namespace timelake::store {
-namespace {
-
-constexpr int kProbeTries = 3;
-
-}  // namespace
 
 RemoteRequest S3Api::Request(const char* method, const std::string& bucket,
                              const std::string& name) const {
@@ -75,7 +66,7 @@ RemoteRequest S3Api::List(const std::string& bucket, const std::string& prefix, 
 
 Result<ListPage> S3Api::ParseList(std::string_view text) const { return ParseS3Listing(text); }
 
-Result<ObjectInfo> S3Api::InfoOf(const HttpReply& reply) const {
+Result<ObjectInfo> S3Api::InfoOf(const RemoteRequest& /*request*/, const HttpReply& reply) const {
   ObjectInfo info;
   info.identity = reply.Header("etag");
   info.mtime_us = ParseHttpDate(reply.Header("last-modified"));
@@ -127,54 +118,6 @@ Result<bool> S3Api::DeleteMany(RemoteClient* client, const std::string& bucket,
                    error.message);
   }
   return true;
-}
-
-Status S3Api::CheckConditions(RemoteClient* client, const ObjectName& object) const {
-  if (!options_.probe || options_.endpoint.empty()) return Status::OK();
-  static std::mutex mutex;
-  static auto& good = *new std::set<std::string>();
-  const std::string name = options_.endpoint + " " + object.bucket;
-  const std::lock_guard lock(mutex);
-  if (good.contains(name)) return Status::OK();
-  TL_RETURN_NOT_OK(Probe(client, object));
-  good.insert(name);
-  return Status::OK();
-}
-
-Status S3Api::Probe(RemoteClient* client, const ObjectName& object) const {
-  std::string why;
-  for (int i = 0; i < kProbeTries; ++i) {
-    const std::string name = object.name.substr(0, object.name.rfind('/') + 1) + "probe-" +
-                             FormatUuid(NewUuidV4(client->random()));
-    RemoteRequest put = Request("PUT", object.bucket, name);
-    put.headers = {{"if-none-match", "*"}};
-    put.body = arrow::Buffer::FromString("of If-None-Match; may be deleted\n");
-    const RemoteRequest remove = Delete({object.bucket, name});
-    TL_ASSIGN_OR_RAISE(const RemoteClient::Once first, client->SendOnce(put));
-    if (first.replied && first.reply.status / 100 == 2) {
-      auto second = client->SendOnce(put);
-      (void)client->Send(remove);  // what is left behind does no harm
-      TL_RETURN_NOT_OK(second.status());
-      if (second->replied && second->reply.status == 412) return Status::OK();
-      if (second->replied && second->reply.status / 100 == 2) {
-        return Unsupported(
-            "the store at {} ignores If-None-Match: it replaced an object that was to be created "
-            "only if absent, so commits of several writers would overwrite each other. Nothing was "
-            "written. A store known to be used by a single writer can be used with the storage "
-            "option timelake_probe_conditional_put = false",
-            options_.endpoint);
-      }
-      why = second->replied ? Describe(second->reply) : second->why;
-      continue;
-    }
-    (void)client->Send(remove);
-    if (first.replied && first.reply.status != 409 && first.reply.status != 412) {
-      return client->Refused(put, first.reply, HintOf(first.reply));
-    }
-    why = first.replied ? Describe(first.reply) : first.why;
-  }
-  return IoError("s3://{}: could not find out whether the store honours If-None-Match: {}",
-                 object.bucket, why);
 }
 
 }  // namespace timelake::store

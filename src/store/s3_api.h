@@ -36,21 +36,17 @@ class S3Api : public RemoteApi, public std::enable_shared_from_this<S3Api> {
   RemoteRequest List(const std::string& bucket, const std::string& prefix, bool folders,
                      const std::string& token) const override;
   Result<ListPage> ParseList(std::string_view text) const override;
-  Result<ObjectInfo> InfoOf(const HttpReply& reply) const override;
+  Result<ObjectInfo> InfoOf(const RemoteRequest& request, const HttpReply& reply) const override;
   ObjectInfo InfoOfPut(const HttpReply& reply) const override;
   std::optional<PutOutcome> OutcomeOf(const HttpReply& reply, bool expected) const override;
   std::string HintOf(const HttpReply& reply) const override;
   std::unique_ptr<PartTarget> Upload(std::shared_ptr<RemoteClient> client,
                                      const ObjectName& object) const override;
-  // Asked once per bucket and process, with an object beside it that is deleted again. Not asked of
-  // AWS itself.
-  Status CheckConditions(RemoteClient* client, const ObjectName& object) const override;
+  std::string endpoint_to_probe() const override { return options_.probe ? options_.endpoint : ""; }
   Result<bool> DeleteMany(RemoteClient* client, const std::string& bucket,
                           const std::vector<std::string>& names) const override;
 
  private:
-  Status Probe(RemoteClient* client, const ObjectName& object) const;
-
   const S3Options options_;
 };
 

@@ -1,8 +1,5 @@
 #include "store/s3_auth.h"
 
-#include <algorithm>
-
-#include "base/civil_time.h"
 #include "store/digest.h"
 #include "store/net_libraries.h"
 #include "store/remote_error.h"
@@ -11,8 +8,6 @@
 namespace timelake::store {
 namespace {
 
-constexpr int64_t kRenewUs = 5 * kMicrosPerMinute;
-
 std::string_view View(const std::shared_ptr<arrow::Buffer>& bytes) {
   if (bytes == nullptr) return {};
   return {reinterpret_cast<const char*>(bytes->data()), static_cast<size_t>(bytes->size())};
@@ -20,23 +15,10 @@ std::string_view View(const std::shared_ptr<arrow::Buffer>& bytes) {
 
 }  // namespace
 
-Result<S3Keys> S3Authorizer::Keys() {
-  const std::lock_guard lock(mutex_);
-  const int64_t now = clock_->NowMicros();
-  const int64_t expires = credentials_ ? credentials_->expires_us : 0;
-  if (credentials_ && (expires == 0 || now < expires - kRenewUs)) return credentials_->keys;
-  TL_RETURN_NOT_OK(LoadCrypto().status());
-  auto fresh = FindCredentials(options_, env_, *clock_);
-  if (fresh.ok()) {
-    credentials_ = *std::move(fresh);
-  } else if (!credentials_ || now >= expires) {
-    return fresh.status();
-  }
-  return credentials_->keys;
-}
-
 Status S3Authorizer::Authorize(RemoteRequest* request, int64_t now_us) {
-  TL_ASSIGN_OR_RAISE(const S3Keys keys, Keys());
+  TL_RETURN_NOT_OK(LoadCrypto().status());
+  TL_ASSIGN_OR_RAISE(const S3Credentials credentials, credentials_.Get());
+  const S3Keys& keys = credentials.keys;
   if (keys.access_key.empty()) return Status::OK();
   // What a conditional put writes is hashed always.
   const bool hashed = !options_.unsigned_payload || request->body == nullptr || request->once;
@@ -60,28 +42,26 @@ Status S3Authorizer::Authorize(RemoteRequest* request, int64_t now_us) {
 bool S3Authorizer::Renew(const RemoteRequest& sent, const HttpReply& reply) {
   const std::string code = ParseRemoteError(reply).code;
   if (code != "ExpiredToken" && code != "TokenRefreshRequired") return false;
-  const std::lock_guard lock(mutex_);
-  auto fresh = FindCredentials(options_, env_, *clock_);
-  if (!fresh.ok()) return false;
-  credentials_ = *std::move(fresh);
-  // Only if they are not those that were refused.
   const auto header = [&](const char* name) -> std::string {
     for (const auto& [known, value] : sent.headers) {
       if (known == name) return value;
     }
     return "";
   };
-  const S3Keys& keys = credentials_->keys;
-  const std::string credential = "Credential=" + keys.access_key + "/";
-  return header("authorization").find(credential) == std::string::npos ||
-         header("x-amz-security-token") != keys.session_token;
+  const auto used = [&](const S3Credentials& credentials) {
+    const std::string credential = "Credential=" + credentials.keys.access_key + "/";
+    return header("authorization").find(credential) != std::string::npos &&
+           header("x-amz-security-token") == credentials.keys.session_token;
+  };
+  const auto fresh = credentials_.Again(used);
+  return fresh && !used(*fresh);
 }
 
 void S3Authorizer::Redact(std::string* text) const {
-  const std::lock_guard lock(mutex_);
-  if (!credentials_) return;
-  ReplaceSecret(text, credentials_->keys.secret_key);
-  ReplaceSecret(text, credentials_->keys.session_token);
+  const auto credentials = credentials_.Known();
+  if (!credentials) return;
+  ReplaceSecret(text, credentials->keys.secret_key);
+  ReplaceSecret(text, credentials->keys.session_token);
 }
 
 }  // namespace timelake::store

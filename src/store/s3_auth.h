@@ -1,12 +1,11 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
-#include <optional>
 #include <string>
 
 #include "base/clock.h"
 #include "store/remote_client.h"
+#include "store/renewing.h"
 #include "store/s3_credentials.h"
 #include "store/s3_options.h"
 
@@ -16,21 +15,18 @@ namespace timelake::store {
 class S3Authorizer : public Authorizer {
  public:
   S3Authorizer(S3Options options, EnvLookup env, std::shared_ptr<Clock> clock)
-      : options_(std::move(options)), env_(std::move(env)), clock_(std::move(clock)) {}
+      : options_(std::move(options)),
+        credentials_(
+            [this, env = std::move(env), clock] { return FindCredentials(options_, env, *clock); },
+            clock) {}
 
   Status Authorize(RemoteRequest* request, int64_t now_us) override;
   bool Renew(const RemoteRequest& sent, const HttpReply& reply) override;
   void Redact(std::string* text) const override;
 
  private:
-  // Found again some minutes before they expire.
-  Result<S3Keys> Keys();
-
   const S3Options options_;
-  const EnvLookup env_;
-  const std::shared_ptr<Clock> clock_;
-  mutable std::mutex mutex_;
-  std::optional<S3Credentials> credentials_;
+  Renewing<S3Credentials> credentials_;
 };
 
 }  // namespace timelake::store

@@ -1,16 +1,12 @@
 #include "store/s3_credentials.h"
 
 #include <algorithm>
-#include <array>
-#include <cstdio>
-#include <fstream>
-#include <iterator>
 #include <optional>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "base/text.h"
+#include "store/credential_sources.h"
 #include "store/digest.h"
 #include "store/remote_error.h"
 #include "store/s3_profile.h"
@@ -20,37 +16,23 @@ namespace timelake::store {
 namespace {
 
 constexpr int kLongestChain = 5;  // of source profiles
-constexpr int64_t kMaxAnswer = 1 << 20;
-
-Result<std::string> ReadSecretFile(const std::string& path, std::string_view what) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return InvalidArgument("{} {} cannot be read", what, path);
-  const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  return std::string(Trim(text));
-}
 
 class Finder {
  public:
   Finder(const S3Options& options, const EnvLookup& env, Clock& clock)
-      : options_(options), env_(env), clock_(clock), near_(Patience(options)), far_(options.http) {}
+      : options_(options),
+        env_(env),
+        clock_(clock),
+        near_(NearBy(options.http)),
+        far_(options.http) {}
 
   Result<S3Credentials> Find();
 
  private:
   using Found = std::optional<S3Credentials>;
 
-  // Container and instance are near: a machine that has none of them must not wait for long.
-  static HttpOptions Patience(const S3Options& options) {
-    HttpOptions patience = options.http;
-    patience.connect_timeout_ms = std::min<int64_t>(patience.connect_timeout_ms, 1'000);
-    patience.stall_timeout_ms = std::min<int64_t>(patience.stall_timeout_ms, 5'000);
-    patience.direct = true;
-    return patience;
-  }
-
   Result<Found> OfEnvironment() const;
   Result<Found> OfProfile(const std::string& name, bool asked, int depth);
-  Result<S3Credentials> OfProcess(const std::string& command) const;
   Result<S3Credentials> OfSource(const Profile& profile, const std::string& name, int depth);
   Result<S3Credentials> AssumeRole(const Profile& profile, const S3Keys& keys);
   Result<S3Credentials> WithWebIdentity(const std::string& role, const std::string& token_file,
@@ -58,7 +40,6 @@ class Finder {
   Result<S3Credentials> AskSts(NameValues form, const S3Keys* keys);
   Result<Found> OfContainer();
   Result<Found> OfInstance();
-  static Result<HttpReply> Ask(HttpClient* http, const HttpRequest& request, std::string_view who);
 
   const S3Options& options_;
   const EnvLookup& env_;
@@ -66,20 +47,6 @@ class Finder {
   HttpClient near_;
   HttpClient far_;  // for STS
 };
-
-Result<HttpReply> Finder::Ask(HttpClient* http, const HttpRequest& request, std::string_view who) {
-  std::string why;
-  for (int attempt = 0; attempt < 3; ++attempt) {
-    HttpResult result = http->Do(request);
-    if (result.outcome == HttpOutcome::kReply && result.reply.status < 500) {
-      return std::move(result.reply);
-    }
-    why = result.outcome == HttpOutcome::kReply ? fmt::format("HTTP {}", result.reply.status)
-                                                : result.error;
-    if (result.outcome == HttpOutcome::kNotSent) break;
-  }
-  return IoError("credentials: {} does not answer: {}", who, why);
-}
 
 Result<Finder::Found> Finder::OfEnvironment() const {
   const auto access = env_("AWS_ACCESS_KEY_ID");
@@ -110,7 +77,8 @@ Result<Finder::Found> Finder::OfProfile(const std::string& name, bool asked, int
     return Found(S3Credentials{{*access, *secret, token}, 0});
   }
   if (const auto command = profile.Find("credential_process")) {
-    TL_ASSIGN_OR_RAISE(auto found, OfProcess(*command));
+    TL_ASSIGN_OR_RAISE(const std::string text, OutputOf(*command, "credential_process"));
+    TL_ASSIGN_OR_RAISE(auto found, ParseCredentialsJson(text, "credential_process"));
     return Found(std::move(found));
   }
   for (const char* way : {"sso_session", "sso_start_url"}) {
@@ -158,21 +126,6 @@ Result<S3Credentials> Finder::OfSource(const Profile& profile, const std::string
   return AssumeRole(profile, source->keys);
 }
 
-// As a shell runs it; what it prints on its standard error goes where ours goes.
-Result<S3Credentials> Finder::OfProcess(const std::string& command) const {
-  FILE* pipe = popen(command.c_str(), "re");
-  if (pipe == nullptr) return IoError("credential_process cannot be started");
-  std::string text;
-  std::array<char, 4096> bytes{};
-  while (const size_t read = fread(bytes.data(), 1, bytes.size(), pipe)) {
-    if (static_cast<int64_t>(text.size()) < kMaxAnswer) text.append(bytes.data(), read);
-  }
-  if (const int status = pclose(pipe); status != 0) {
-    return IoError("credential_process failed with status {}", status);
-  }
-  return ParseCredentialsJson(text, "credential_process");
-}
-
 Result<S3Credentials> Finder::AskSts(NameValues form, const S3Keys* keys) {
   form.emplace_back("Version", "2011-06-15");
   const char* domain = options_.region.starts_with("cn-") ? "amazonaws.com.cn" : "amazonaws.com";
@@ -205,7 +158,7 @@ Result<S3Credentials> Finder::AskSts(NameValues form, const S3Keys* keys) {
     sign.headers.emplace_back("host", url.substr(scheme + 3));
     request.headers.emplace_back("authorization", Authorization(sign, *keys));
   }
-  TL_ASSIGN_OR_RAISE(const HttpReply reply, Ask(&far_, request, "STS"));
+  TL_ASSIGN_OR_RAISE(const HttpReply reply, AskForCredentials(&far_, request, "STS"));
   if (reply.status != 200) {
     return IoError("credentials: STS refused the role: HTTP {} {}", reply.status,
                    ParseRemoteError(reply).code);
@@ -239,22 +192,6 @@ Result<S3Credentials> Finder::WithWebIdentity(const std::string& role,
                 nullptr);
 }
 
-// Unencrypted only where an eavesdropper would be on the machine itself.
-bool MayBeAsked(std::string_view url) {
-  if (url.starts_with("https://")) return true;
-  if (!url.starts_with("http://")) return false;
-  std::string_view host = url.substr(7, url.find('/', 7) - 7);
-  if (host.find('@') != host.npos) return false;
-  const size_t port = host.rfind(':');
-  const size_t bracket = host.rfind(']');
-  if (port != host.npos && (bracket == host.npos || port > bracket)) host = host.substr(0, port);
-  for (const char* local :
-       {"localhost", "127.0.0.1", "[::1]", "169.254.170.2", "169.254.170.23", "[fd00:ec2::23]"}) {
-    if (host == local) return true;
-  }
-  return false;
-}
-
 Result<Finder::Found> Finder::OfContainer() {
   std::string url;
   if (const auto relative = env_("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI")) {
@@ -276,7 +213,8 @@ Result<Finder::Found> Finder::OfContainer() {
   } else if (const auto token = env_("AWS_CONTAINER_AUTHORIZATION_TOKEN")) {
     request.headers.emplace_back("authorization", *token);
   }
-  TL_ASSIGN_OR_RAISE(const HttpReply reply, Ask(&near_, request, "the container's endpoint"));
+  TL_ASSIGN_OR_RAISE(const HttpReply reply,
+                     AskForCredentials(&near_, request, "the container's endpoint"));
   if (reply.status != 200) {
     return IoError("credentials: the container's endpoint answered HTTP {}", reply.status);
   }
@@ -300,12 +238,14 @@ Result<Finder::Found> Finder::OfInstance() {
   request.url = root + "/latest/meta-data/iam/security-credentials/";
   request.headers = {{"x-aws-ec2-metadata-token", std::string(token.reply.text())}};
   request.body = nullptr;
-  TL_ASSIGN_OR_RAISE(const HttpReply roles, Ask(&near_, request, "the instance's metadata"));
+  TL_ASSIGN_OR_RAISE(const HttpReply roles,
+                     AskForCredentials(&near_, request, "the instance's metadata"));
   if (roles.status == 404) return Found();  // an instance without a role
   const std::string role(Trim(roles.text().substr(0, roles.text().find('\n'))));
   if (roles.status != 200 || role.empty()) return Found();
   request.url += UriEncode(role, false);
-  TL_ASSIGN_OR_RAISE(const HttpReply reply, Ask(&near_, request, "the instance's metadata"));
+  TL_ASSIGN_OR_RAISE(const HttpReply reply,
+                     AskForCredentials(&near_, request, "the instance's metadata"));
   if (reply.status != 200) {
     return IoError("credentials: the instance's metadata answered HTTP {}", reply.status);
   }
@@ -314,6 +254,11 @@ Result<Finder::Found> Finder::OfInstance() {
 }
 
 Result<S3Credentials> Finder::Find() {
+  if (options_.callback) {
+    TL_ASSIGN_OR_RAISE(const S3Given given, AskS3Callback(options_));
+    const S3Options& keys = given.keys;
+    return S3Credentials{{keys.access_key, keys.secret_key, keys.session_token}, given.expires_us};
+  }
   if (options_.anonymous) return S3Credentials{};
   if (!options_.access_key.empty()) {
     return S3Credentials{{options_.access_key, options_.secret_key, options_.session_token}, 0};
@@ -363,12 +308,7 @@ Result<S3Credentials> Checked(S3Credentials found, const std::string& expires,
 }  // namespace
 
 Result<S3Credentials> ParseCredentialsJson(std::string_view text, std::string_view source) {
-  const auto json = nlohmann::json::parse(text, nullptr, false);
-  const auto field = [&](const char* name) -> std::string {
-    if (!json.is_object()) return "";
-    const auto at = json.find(name);
-    return at != json.end() && at->is_string() ? at->get<std::string>() : "";
-  };
+  const auto field = [&](const char* name) { return JsonField(text, name); };
   S3Credentials found;
   found.keys.access_key = field("AccessKeyId");
   found.keys.secret_key = field("SecretAccessKey");

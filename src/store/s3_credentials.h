@@ -7,11 +7,11 @@
 #include "store/s3_options.h"
 #include "store/s3_sign.h"
 
-// Where the keys of s3:// come from, in this order: storage options; a profile that an option
-// names; AWS_ACCESS_KEY_ID and its siblings; a web identity token (AWS_WEB_IDENTITY_TOKEN_FILE with
-// AWS_ROLE_ARN); the profile of AWS_PROFILE or "default": keys of its own, a credential_process, or
-// a role_arn with a source_profile or a token file; the container's endpoint; the instance's
-// (IMDSv2).
+// Where the keys of s3:// come from, in this order: the callback; storage options; a profile that
+// an option names; AWS_ACCESS_KEY_ID and its siblings; a web identity token
+// (AWS_WEB_IDENTITY_TOKEN_FILE with AWS_ROLE_ARN); the profile of AWS_PROFILE or "default": keys of
+// its own, a credential_process, or a role_arn with a source_profile or a token file; the
+// container's endpoint; the instance's (IMDSv2).
 
 namespace timelake::store {
 

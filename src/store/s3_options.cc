@@ -6,6 +6,18 @@
 namespace timelake::store {
 namespace {
 
+std::vector<OptionField> KeyFields(S3Options* to) {
+  return {
+      {{"aws_access_key_id", "access_key_id", "s3.access-key-id"}, {}, SetText(&to->access_key)},
+      {{"aws_secret_access_key", "secret_access_key", "s3.secret-access-key"},
+       {},
+       SetText(&to->secret_key)},
+      {{"aws_session_token", "aws_token", "session_token", "token", "s3.session-token"},
+       {},
+       SetText(&to->session_token)},
+  };
+}
+
 std::vector<OptionField> Fields(S3Options* to) {
   const auto addressing = [to](bool path_style) {
     return [=](std::string_view name, const std::string& value) -> Status {
@@ -18,14 +30,8 @@ std::vector<OptionField> Fields(S3Options* to) {
     if (ToLowerAscii(Trim(value)) == "etag") return Status::OK();
     return InvalidArgument("{} = {}: only etag (If-None-Match) is safe here", name, Quote(value));
   };
-  std::vector<OptionField> fields = {
-      {{"aws_access_key_id", "access_key_id", "s3.access-key-id"}, {}, SetText(&to->access_key)},
-      {{"aws_secret_access_key", "secret_access_key", "s3.secret-access-key"},
-       {},
-       SetText(&to->secret_key)},
-      {{"aws_session_token", "aws_token", "session_token", "token", "s3.session-token"},
-       {},
-       SetText(&to->session_token)},
+  std::vector<OptionField> fields = KeyFields(to);
+  const std::vector<OptionField> more = {
       {{"aws_profile", "profile", "s3.profile-name"}, {}, SetText(&to->profile)},
       {{"aws_region", "region", "aws_default_region", "default_region", "region_name", "s3.region"},
        {"AWS_REGION", "AWS_DEFAULT_REGION"},
@@ -48,9 +54,13 @@ std::vector<OptionField> Fields(S3Options* to) {
        SetFlag(&to->unsigned_payload)},
       {{"aws_conditional_put", "conditional_put"}, {"AWS_CONDITIONAL_PUT"}, conditional_put},
       {{"timelake_probe_conditional_put"}, {}, SetFlag(&to->probe)},
-      {{"aws_ca_bundle"}, {"AWS_CA_BUNDLE"}, SetText(&to->http.ca_file)},
   };
+  fields.insert(fields.end(), more.begin(), more.end());
   for (OptionField& field : RemoteFields(to)) {
+    if (field.spellings[0] == "ca_bundle") {
+      field.spellings = {"aws_ca_bundle", "ca_bundle"};
+      field.variables = {"AWS_CA_BUNDLE"};
+    }
     if (field.spellings[0] == "connect_timeout") field.spellings.push_back("s3.connect-timeout");
     if (field.spellings[0] == "timeout") field.spellings.push_back("s3.request-timeout");
     fields.push_back(std::move(field));
@@ -58,7 +68,7 @@ std::vector<OptionField> Fields(S3Options* to) {
   return fields;
 }
 
-Status Check(const S3Options& options) {
+Status CheckKeys(const S3Options& options) {
   if (options.access_key.empty() != options.secret_key.empty()) {
     return InvalidArgument(
         "storage option {} is given without {}",
@@ -68,10 +78,28 @@ Status Check(const S3Options& options) {
   if (!options.session_token.empty() && options.access_key.empty()) {
     return InvalidArgument("storage option aws_session_token is given without aws_access_key_id");
   }
+  return Status::OK();
+}
+
+Status Check(const S3Options& options) {
+  TL_RETURN_NOT_OK(CheckKeys(options));
   return CheckEncrypted(options.endpoint, options.allow_http, "aws_allow_http");
 }
 
 }  // namespace
+
+Result<S3Given> AskS3Callback(const S3Options& options) {
+  S3Given given;
+  TL_ASSIGN_OR_RAISE(const StorageKeys credentials,
+                     AskCallback(options, KeyFields(&given.keys), "an s3:// warehouse"));
+  Status status = CheckKeys(given.keys);
+  if (status.ok() && given.keys.access_key.empty()) {
+    status = InvalidArgument("it gives no aws_access_key_id and aws_secret_access_key");
+  }
+  TL_RETURN_NOT_OK(WithContext(status, "the credentials callback"));
+  given.expires_us = credentials.expires_us;
+  return given;
+}
 
 std::vector<std::string> S3OptionNames() {
   S3Options options;

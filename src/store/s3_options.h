@@ -33,6 +33,13 @@ struct S3Options : RemoteOptions {
 Result<S3Options> ParseS3Options(const std::map<std::string, std::string>& options,
                                  const EnvLookup& env);
 
+// What the callback gives, as options. For s3_credentials.
+struct S3Given {
+  S3Options keys;  // only those
+  int64_t expires_us = 0;
+};
+Result<S3Given> AskS3Callback(const S3Options& options);
+
 // The accepted spellings of storage options, for messages and documentation.
 std::vector<std::string> S3OptionNames();
 

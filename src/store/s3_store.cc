@@ -14,10 +14,4 @@ std::shared_ptr<ObjectStore> MakeS3Store(S3Options options, EnvLookup env,
   return MakeRemoteStore(std::make_shared<S3Api>(std::move(options)), std::move(client));
 }
 
-Result<std::shared_ptr<ObjectStore>> OpenS3Store(
-    const std::map<std::string, std::string>& storage_options) {
-  TL_ASSIGN_OR_RAISE(S3Options options, ParseS3Options(storage_options, ProcessEnv()));
-  return MakeS3Store(std::move(options), ProcessEnv(), SystemClock(), SystemRandom());
-}
-
 }  // namespace timelake::store

@@ -1,8 +1,6 @@
 #pragma once
 
-#include <map>
 #include <memory>
-#include <string>
 
 #include "base/clock.h"
 #include "base/random.h"
@@ -25,9 +23,5 @@ namespace timelake::store {
 std::shared_ptr<ObjectStore> MakeS3Store(S3Options options, EnvLookup env,
                                          std::shared_ptr<Clock> clock,
                                          std::shared_ptr<Random> random);
-
-// From the user's storage options and the process's environment.
-Result<std::shared_ptr<ObjectStore>> OpenS3Store(
-    const std::map<std::string, std::string>& storage_options);
 
 }  // namespace timelake::store

@@ -13,7 +13,9 @@ Result<Placing> Placing::Of(const Env& env, const iceberg::TableMetadata& metada
   placing.env_ = env;
   placing.store_ = env.store;
   placing.folder_ = folder;
-  TL_ASSIGN_OR_RAISE(placing.recorded_, store::KeyOf(*env.store, metadata.location));
+  auto recorded = store::KeyOf(*env.store, metadata.location);
+  // Copied from another store: then it is the URI, which is no key here.
+  placing.recorded_ = recorded.ok() ? *std::move(recorded) : metadata.location;
   if (placing.moved()) {
     placing.env_.store = store::MakeMovedStore(env.store, placing.recorded_, folder);
   }
@@ -25,10 +27,11 @@ std::string Placing::Key(const std::string& key) const {
 }
 
 std::string Placing::Uri(const std::string& uri) const {
-  const auto key = store::KeyOf(*store_, uri);
-  if (!key.ok()) return uri;  // of another store
-  std::string placed = Key(*key);
-  return placed == *key ? uri : store::UriOf(*store_, placed);
+  const auto key = store::KeyOf(*env_.store, uri);
+  if (!key.ok()) return uri;  // of another store, and no copy of it is here
+  const std::string placed = Key(*key);
+  const auto as_it_is = store::KeyOf(*store_, uri);
+  return as_it_is.ok() && placed == *as_it_is ? uri : store::UriOf(*store_, placed);
 }
 
 Reach Placing::Placed(Reach reach) const {

@@ -11,10 +11,10 @@ namespace timelake::table {
 
 // Metadata names files by absolute URIs. When a table's folder is moved or copied they go on naming
 // the old place; what they name lies below the new folder. For a table in its own place all of this
-// changes nothing.
+// changes nothing. The old place may have been in another store.
 class Placing {
  public:
-  // Of metadata that lies in `folder`. Errors: its location is of another store.
+  // Of metadata that lies in `folder`.
   static Result<Placing> Of(const Env& env, const iceberg::TableMetadata& metadata,
                             const std::string& folder);
 

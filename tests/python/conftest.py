@@ -18,7 +18,10 @@ os.environ.setdefault("MPLBACKEND", "Agg")
 sys.path.insert(0, str(ROOT / "tests"))
 
 import pytest
+from azure_server import azure_server  # noqa: F401
+from gcs_server import gcs_server  # noqa: F401
 from s3_server import s3_server  # noqa: F401
+from web_server import web_server  # noqa: F401
 
 SCHEMA = "time:timestamptz, device:string, v:double"
 ROWS = {

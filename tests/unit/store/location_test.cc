@@ -3,6 +3,9 @@
 #include "base/clock.h"
 #include "store/local_store.h"
 #include "store/memory_store.h"
+#include "store/moved_store.h"
+#include "store/open_store.h"
+#include "store/scheme.h"
 #include "store_testing.h"
 
 namespace timelake::store {
@@ -59,14 +62,40 @@ TEST(Location, Buckets) {
   }
 }
 
-TEST(Location, RefusalsSayWhatIsAccepted) {
-  for (const char* location :
-       {"gs://b/x", "gcs://b/x", "az://c/x", "abfss://c@a/x", "http://host/x", "https://host/x"}) {
-    const Status status = ParseLocation(location).status();
-    EXPECT_EQ(KindOf(status), ErrorKind::kUnsupported) << location;
-    EXPECT_NE(status.message().find("comes with object stores"), std::string::npos);
-    EXPECT_NE(status.message().find("memory://name"), std::string::npos);
+// "kind root, scheme of the store"
+std::string Full(std::string_view location) {
+  const Location parsed = Must(ParseLocation(location));
+  return std::string(KindOfScheme(parsed.scheme)) + " " + parsed.root + ", " + parsed.scheme;
+}
+
+TEST(Location, OfGoogleAndAzure) {
+  EXPECT_EQ(Full("gs://bucket/wh/"), "gs bucket/wh, gs");
+  EXPECT_EQ(Full("gcs://bucket_of.ours/a b"), "gs bucket_of.ours/a b, gs");
+  for (const char* same : {"az://c/wh", "azure://c/wh", "adl://c/wh/"}) {
+    EXPECT_EQ(Full(same), "az c/wh, az") << same;
   }
+  EXPECT_EQ(Full("abfs://c/wh"), "az c/wh, abfs");
+  EXPECT_EQ(Full("abfss://c@acct.dfs.core.windows.net/a/b@c"),
+            "az c/a/b@c, abfss@acct.dfs.core.windows.net");
+  EXPECT_EQ(Full("wasbs://$web@acct.blob.core.windows.net"),
+            "az $web, wasbs@acct.blob.core.windows.net");
+  for (const char* location : {"gs://", "gs:///x", "gs://a@b/x", "az://", "az://@host/x",
+                               "abfss://c@/x", "abfss://c@a@b/x", "az://c.d/x", "gs:b/x"}) {
+    EXPECT_EQ(Refusal(location), ErrorKind::kInvalidArgument) << location;
+  }
+}
+
+TEST(Location, OfTheWeb) {
+  EXPECT_EQ(Full("https://host/a%20b/c%2Fd/"), "http host/a b/c/d, https");
+  EXPECT_EQ(Full("HTTP://127.0.0.1:8000/wh"), "http 127.0.0.1:8000/wh, http");
+  EXPECT_EQ(Full("http://[::1]:8000"), "http [::1]:8000, http");
+  for (const char* location :
+       {"http://", "https:///x", "https://user@host/x", "https://host/x?y", "https://host/x#y"}) {
+    EXPECT_EQ(Refusal(location), ErrorKind::kInvalidArgument) << location;
+  }
+}
+
+TEST(Location, RefusalsSayWhatIsAccepted) {
   for (const char* location :
        {"", "ftp://host/x", "s3:bucket", "S3:/b", "file:x", "file://host/x"}) {
     EXPECT_EQ(Refusal(location), ErrorKind::kInvalidArgument) << location;
@@ -96,6 +125,40 @@ TEST(Uri, MemoryKeys) {
   for (const char* uri : {"s3://b/k", "/a", "name/a", "://a", "a b://c"}) {
     EXPECT_EQ(KindOf(KeyOf(*store, uri).status()), ErrorKind::kUnsupported) << uri;
   }
+}
+
+// Nobody answers; nothing is asked.
+std::shared_ptr<ObjectStore> AzureAs(const char* uri_scheme) {
+  return Must(OpenStore({uri_scheme, "c/wh"}, {{"azure_storage_account_name", "acct"},
+                                               {"azure_skip_signature", "true"}}));
+}
+
+TEST(Uri, AzureKeysWhateverTheSpelling) {
+  const auto plain = AzureAs("az");
+  const auto full = AzureAs("abfss@acct.dfs.core.windows.net");
+  EXPECT_EQ(UriOf(*plain, "c/wh/a b"), "az://c/wh/a b");
+  EXPECT_EQ(UriOf(*full, "c/wh/a b"), "abfss://c@acct.dfs.core.windows.net/wh/a b");
+  EXPECT_EQ(UriOf(*full, "c"), "abfss://c@acct.dfs.core.windows.net");
+  for (const auto& store : {plain, full}) {
+    for (const char* uri : {"az://c/wh/x@y", "azure://c/wh/x@y", "abfs://c/wh/x@y",
+                            "abfss://c@acct.dfs.core.windows.net/wh/x@y",
+                            "wasbs://c@acct.blob.core.windows.net/wh/x@y"}) {
+      EXPECT_EQ(Must(KeyOf(*store, uri)), "c/wh/x@y") << uri;
+    }
+    EXPECT_EQ(KindOf(KeyOf(*store, "s3://c/wh/x").status()), ErrorKind::kUnsupported);
+  }
+  EXPECT_EQ(KindOf(KeyOf(*full, "abfss://c@other.dfs.core.windows.net/wh/x").status()),
+            ErrorKind::kUnsupported);
+}
+
+// A copy of a table whose metadata name another store.
+TEST(Uri, OfACopy) {
+  const auto base = MakeMemoryStore(SystemClock());
+  const auto moved = MakeMovedStore(base, "s3://b/wh/t", "name/copy/t");
+  EXPECT_EQ(Must(KeyOf(*moved, "s3://b/wh/t/data/x")), "name/copy/t/data/x");
+  EXPECT_EQ(Must(KeyOf(*moved, "memory://name/copy/t/data/x")), "name/copy/t/data/x");
+  EXPECT_EQ(KindOf(KeyOf(*moved, "s3://b/wh/t2/data/x").status()), ErrorKind::kUnsupported);
+  EXPECT_EQ(KindOf(KeyOf(*moved, "s3://b/wh/t").status()), ErrorKind::kUnsupported);
 }
 
 TEST(MemoryStore, SharedByName) {

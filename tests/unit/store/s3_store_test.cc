@@ -362,11 +362,11 @@ TEST(S3ServerTest, ChecksSignaturesAndNamesTheBucket) {
   S3Server& server = *S3Server::Shared();
   const std::string key = server.NewBucket() + "/k";
   auto options = server.Options();
-  TL_EXPECT_OK(Must(OpenS3Store(options))->Put(key, Bytes("x")).status());
+  TL_EXPECT_OK(Must(OpenS3(options))->Put(key, Bytes("x")).status());
   options["aws_secret_access_key"] = "another";
-  const Status wrong = Must(OpenS3Store(options))->Get(key).status();
+  const Status wrong = Must(OpenS3(options))->Get(key).status();
   EXPECT_NE(wrong.message().find("SignatureDoesNotMatch"), std::string::npos) << wrong;
-  const Status missing = Must(OpenS3Store(server.Options()))->List("no-such-bucket/x").status();
+  const Status missing = Must(OpenS3(server.Options()))->List("no-such-bucket/x").status();
   EXPECT_NE(missing.message().find("the bucket no-such-bucket does not exist"), std::string::npos)
       << missing;
 }
