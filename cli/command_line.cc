@@ -66,6 +66,7 @@ void AddCommands(CLI::App* app, Context* context) {
   AddSettings(app, context);
   AddDelete(app, context);
   AddRollback(app, context);
+  AddRollup(app, context);
   AddMaintain(app, context);
   AddRelocate(app, context);
   AddPublish(app, context);

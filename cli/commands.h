@@ -23,6 +23,7 @@ void AddAlter(CLI::App* app, Context* context);
 void AddSettings(CLI::App* app, Context* context);
 void AddDelete(CLI::App* app, Context* context);
 void AddRollback(CLI::App* app, Context* context);
+void AddRollup(CLI::App* app, Context* context);
 void AddMaintain(CLI::App* app, Context* context);
 void AddPublish(CLI::App* app, Context* context);
 void AddRelocate(CLI::App* app, Context* context);

@@ -45,6 +45,8 @@ void AddDrop(CLI::App* app, Context* context) {
   AddTableName(command, &arguments->table);
   command->add_flag("--if-exists", arguments->options.if_exists,
                     "A table that does not exist is no error");
+  command->add_flag("--cascade", arguments->options.cascade,
+                    "Drop its rollups, too; else they keep it");
   command->add_flag("--purge", arguments->options.purge,
                     "Delete its files at once; queries that still read them fail");
   AddJsonFlag(command, &arguments->json);

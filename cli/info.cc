@@ -78,6 +78,8 @@ Json ToJson(const TableInfo& info, const arrow::Schema& schema) {
           {"dedup", info.dedup},
           {"ingest_time_column", TextOrNull(info.ingest_time_column)},
           {"retention_seconds", std::move(retention)},
+          {"rollup_of", TextOrNull(RollupSourceOf(info.properties))},
+          {"rollups", RollupsOf(info.properties)},
           {"rows", info.rows},
           {"files", info.files},
           {"bytes", info.bytes},

@@ -44,21 +44,29 @@ Status PrintDetails(Lake* lake, const std::vector<std::string>& names, bool json
       first_error = info.status();
       continue;
     }
+    const std::string source = RollupSourceOf(info->properties);
     rows.push_back({name, Count(info->rows), Count(info->files), Bytes(info->bytes),
-                    Count(info->version), info->time_column.empty() ? "-" : info->chunk});
+                    Count(info->version), info->time_column.empty() ? "-" : info->chunk,
+                    source.empty() ? "-" : source});
     list.push_back({{"table", name},
                     {"rows", info->rows},
                     {"files", info->files},
                     {"bytes", info->bytes},
                     {"version", info->version},
-                    {"chunk", info->chunk.empty() ? Json() : Json(info->chunk)}});
+                    {"chunk", info->chunk.empty() ? Json() : Json(info->chunk)},
+                    {"rollup_of", source.empty() ? Json() : Json(source)}});
   }
   if (json) {
     ARROW_RETURN_NOT_OK(PrintJson(list));
   } else {
-    ARROW_RETURN_NOT_OK(PrintOut(RenderTable(
-        {{"table"}, {"rows", true}, {"files", true}, {"size", true}, {"version", true}, {"chunk"}},
-        rows)));
+    ARROW_RETURN_NOT_OK(PrintOut(RenderTable({{"table"},
+                                              {"rows", true},
+                                              {"files", true},
+                                              {"size", true},
+                                              {"version", true},
+                                              {"chunk"},
+                                              {"rollup_of"}},
+                                             rows)));
   }
   return first_error;
 }

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstdio>
 #include <map>
 #include <memory>
@@ -26,6 +27,7 @@ struct Arguments {
   std::vector<std::string> settings;
   std::string shard;
   bool no_compact = false;
+  bool no_rollups = false;
   bool no_retention = false;
   bool no_manifests = false;
   bool no_expire = false;
@@ -71,6 +73,8 @@ Json ToJson(const std::string& table, const MaintainReport& report) {
           {"orphans_deleted", report.orphans_deleted},
           {"orphan_bytes", report.orphan_bytes},
           {"orphans_young", report.orphans_young},
+          {"rollups_refreshed", report.rollups_refreshed},
+          {"rollup_rows", report.rollup_rows},
           {"seconds", report.seconds}};
 }
 
@@ -90,6 +94,9 @@ std::string PlanText(const std::string& table, const MaintainReport& report) {
   const auto add = [&](const char* task, const char* verb, const char* what) {
     if (files[task] > 0) parts.push_back(fmt::format("{} {}", verb, Counted(files[task], what)));
   };
+  const auto behind = std::count_if(report.planned.begin(), report.planned.end(),
+                                    [](const auto& step) { return step.task == "rollups"; });
+  if (behind > 0) parts.push_back("refresh " + Counted(behind, "rollup"));
   add("retention", "drop", "file");
   add("compaction", "merge", "file");
   add("manifests", "cluster", "manifest");
@@ -102,6 +109,10 @@ std::string PlanText(const std::string& table, const MaintainReport& report) {
 
 std::string DoneText(const std::string& table, const MaintainReport& report) {
   std::string text = table + ":";
+  if (report.rollups_refreshed > 0) {
+    text += fmt::format(" {} refreshed ({}),", Counted(report.rollups_refreshed, "rollup"),
+                        Counted(report.rollup_rows, "row"));
+  }
   if (report.files_dropped > 0) {
     text += fmt::format(" {} of {} dropped,", Counted(report.rows_dropped, "row"),
                         Counted(report.partitions_dropped, "past partition"));
@@ -163,6 +174,7 @@ Status ParseShard(const std::string& text, MaintainOptions* options) {
 Status Run(Context* context, const Arguments& arguments) {
   MaintainOptions options = arguments.options;
   options.compact = !arguments.no_compact;
+  options.rollups = !arguments.no_rollups;
   options.retention = !arguments.no_retention;
   options.manifests = !arguments.no_manifests;
   options.expire = !arguments.no_expire;
@@ -203,11 +215,13 @@ void AddMaintain(CLI::App* app, Context* context) {
   auto arguments = std::make_shared<Arguments>();
   CLI::App* command = app->add_subcommand(
       "maintain",
-      "Drop past partitions, merge small files, expire snapshots, delete what nothing needs");
+      "Refresh rollups, drop past partitions, merge small files, expire snapshots, delete what "
+      "nothing needs");
   command->add_option("TABLES", arguments->tables, "Tables (default: all)")->type_name("");
   command->add_flag("--dry-run", arguments->options.dry_run,
                     "Only show what would be dropped and merged, and why");
   command->add_flag("--no-compact", arguments->no_compact, "Merge no files");
+  command->add_flag("--no-rollups", arguments->no_rollups, "Refresh no rollups");
   command->add_flag("--no-retention", arguments->no_retention, "Drop no past partitions");
   command->add_flag("--exact", arguments->options.exact,
                     "Delete single rows past retention, too, out of partitions that stay");

@@ -13,6 +13,7 @@
 #include <arrow/type_fwd.h>
 
 #include "timelake/options.h"
+#include "timelake/rollup.h"
 #include "timelake/table.h"
 
 namespace timelake {
@@ -21,6 +22,8 @@ struct DropOptions {
   bool if_exists = false;
   // Also deletes the data files at once, after the drop is certain. Readers of the table fail.
   bool purge = false;
+  // Also drops the rollups that are made from the table; else it is refused while there are any.
+  bool cascade = false;
 };
 
 // What a lake's cache of immutable objects has done since the lake was opened, and holds. Blocks
@@ -109,6 +112,19 @@ class Lake {
   // Rust implementation. Versions that come later are found without it; write it again when tables
   // have been created or dropped.
   arrow::Result<PublishReport> Publish();
+  // Makes a rollup by its defining query, and fills it: "SELECT host, time_bucket('1m', time) AS
+  // bucket, avg(load) AS load FROM cpu GROUP BY ALL". kInvalidArgument, kUnsupported: something in
+  // the query cannot be kept; the message says what can. kAlreadyExists.
+  arrow::Result<RollupRefresh> CreateRollup(std::string_view name, std::string_view select,
+                                            const RollupOptions& options = {});
+  // Brings it up to the newest snapshot of its source. Appends and Maintain do so by themselves.
+  // kConflict: another refresh was faster.
+  arrow::Result<RollupRefresh> RefreshRollup(std::string_view name,
+                                             const RefreshRollupOptions& options = {});
+  // Of all namespaces, sorted.
+  arrow::Result<std::vector<RollupInfo>> ListRollups();
+  // kInvalidArgument: a table that is no rollup.
+  arrow::Status DropRollup(std::string_view name, bool if_exists = false);
 
   const std::shared_ptr<detail::LakeImpl>& impl() const { return impl_; }
 

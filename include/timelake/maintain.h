@@ -14,12 +14,13 @@
 
 namespace timelake {
 
-// Which tasks run, in this order. docs/maintenance.md says what each does.
+// Which tasks run, rollups first, then in this order. docs/maintenance.md says what each does.
 struct MaintainOptions {
   bool retention = true;  // partitions older than the table's retention are dropped
   bool exact = false;     // and rows older than it out of the partitions that stay
   // Small, unsorted and overlapping data files are merged; a lost last-value index is built again.
   bool compact = true;
+  bool rollups = true;    // of the table are refreshed, before retention takes rows of it
   bool manifests = true;  // clustered by time where queries would open many of them
   bool expire = true;     // snapshots by the table's settings, then what no version needs any more
   bool orphans = true;    // objects of the table's folders that no version refers to are deleted
@@ -79,6 +80,8 @@ struct MaintainReport {
   int64_t orphans_deleted = 0;
   int64_t orphan_bytes = 0;
   int64_t orphans_young = 0;  // objects that no version refers to, not old enough yet
+  int64_t rollups_refreshed = 0;
+  int64_t rollup_rows = 0;  // that they got
   double seconds = 0;
 };
 

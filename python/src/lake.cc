@@ -145,12 +145,14 @@ Names Namespaces(const LakeObject& self) {
   });
 }
 
-void DropTable(const LakeObject& self, const std::string& name, bool if_exists, bool purge) {
+void DropTable(const LakeObject& self, const std::string& name, bool if_exists, bool purge,
+               bool cascade) {
   CallOptions call;
   call.may_abandon = false;
   DropOptions options;
   options.if_exists = if_exists;
   options.purge = purge;
+  options.cascade = cascade;
   RunCall(call, [core = self.core(), name, options](const std::shared_ptr<Call>&) {
     return core->lake.DropTable(name, options);
   });
@@ -254,8 +256,9 @@ std::function<void()> TickOf(nb::handle callback, std::shared_ptr<Progress> prog
 }
 
 void BindLake(nb::module_& m) {
-  nb::class_<LakeObject>(m, "Lake")
-      .def(nb::new_(&OpenLake), nb::arg("location"), nb::arg("storage_options"),
+  nb::class_<LakeObject> lake(m, "Lake");
+  BindRollups(lake);
+  lake.def(nb::new_(&OpenLake), nb::arg("location"), nb::arg("storage_options"),
            nb::arg("settings"), nb::arg("credentials").none())
       .def_prop_ro("location", [](const LakeObject& self) { return self.core()->lake.location(); })
       .def("create_table", &CreateTable, nb::arg("name"), nb::arg("schema"), nb::arg("options"))
@@ -267,7 +270,8 @@ void BindLake(nb::module_& m) {
       .def("cache_stats", &CacheStatsOf)
       .def("relocate", &RelocateTable, nb::arg("name"))
       .def("publish", &Publish)
-      .def("drop_table", &DropTable, nb::arg("name"), nb::arg("if_exists"), nb::arg("purge"))
+      .def("drop_table", &DropTable, nb::arg("name"), nb::arg("if_exists"), nb::arg("purge"),
+           nb::arg("cascade"))
       .def("sql", &Sql, nb::arg("text"), nb::arg("params").none(), nb::arg("namespace"),
            nb::arg("dictionaries"), nb::arg("token") = nb::none())
       .def("close", &LakeObject::Close);

@@ -33,6 +33,7 @@ class LakeObject {
 };
 
 void BindLake(nb::module_& m);
+void BindRollups(nb::class_<LakeObject>& lake);
 void BindTable(nb::module_& m);
 void BindAppender(nb::module_& m);
 nb::object OpenAppender(const std::shared_ptr<Table>& table, const AppenderOptions& options);

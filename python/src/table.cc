@@ -83,6 +83,8 @@ nb::dict ToDict(const TableInfo& info) {
   d["batch_id_horizon_ms"] = info.batch_id_horizon_ms;
   d["foreign_snapshots"] = info.foreign_snapshots;
   d["shared"] = info.shared;
+  d["rollup_of"] = TextOrNone(RollupSourceOf(info.properties));
+  d["rollups"] = RollupsOf(info.properties);
   d["hint_version"] = info.hint_version;
   d["properties"] = info.properties;
   return d;
@@ -416,8 +418,8 @@ nb::dict ToDict(const MaintainReport& report) {
   d["orphans_deleted"] = report.orphans_deleted;
   d["orphan_bytes"] = report.orphan_bytes;
   d["orphans_young"] = report.orphans_young;
-  d["rollups_refreshed"] = 0;
-  d["rollup_rows"] = 0;
+  d["rollups_refreshed"] = report.rollups_refreshed;
+  d["rollup_rows"] = report.rollup_rows;
   d["seconds"] = report.seconds;
   return d;
 }
@@ -427,6 +429,7 @@ nb::dict Maintain(const TableObject& self, const nb::dict& given,
   MaintainOptions options;
   options.retention = nb::cast<bool>(given["retention"]);
   options.exact = nb::cast<bool>(given["exact"]);
+  options.rollups = nb::cast<bool>(given["rollups"]);
   options.compact = nb::cast<bool>(given["compact"]);
   options.manifests = nb::cast<bool>(given["manifests"]);
   options.expire = nb::cast<bool>(given["expire"]);

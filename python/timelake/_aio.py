@@ -8,7 +8,7 @@ import functools
 import os
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ._data import StreamHolder, import_batch, to_params
+from ._data import StreamHolder, import_batch, text_map, to_params
 from ._lake import Lake
 from ._native import core
 from ._options import append_options, maintain_options, read_options
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
         DeleteReport,
         FileInfo,
         HealthReport,
+        RollupInfo,
+        RollupRefresh,
         ImportReport,
         MaintainReport,
         PublishReport,
@@ -340,6 +342,7 @@ class AsyncTable:
             compact=compact,
             retention=retention,
             exact=exact,
+            rollups=rollups,
             expire=expire,
             manifests=manifests,
             orphans=orphans,
@@ -476,9 +479,46 @@ class AsyncLake:
         """As :meth:`Lake.cache_stats`."""
         return await self._runner.run(self._lake.cache_stats)
 
-    async def drop_table(self, name: str, *, if_exists: bool = False, purge: bool = False) -> None:
+    async def drop_table(
+        self, name: str, *, if_exists: bool = False, purge: bool = False, cascade: bool = False
+    ) -> None:
         """As :meth:`Lake.drop_table`."""
-        await self._runner.run(self._lake.drop_table, name, if_exists=if_exists, purge=purge)
+        await self._runner.run(
+            self._lake.drop_table, name, if_exists=if_exists, purge=purge, cascade=cascade
+        )
+
+    async def create_rollup(
+        self,
+        name: str,
+        select: str,
+        settings: Mapping[str, Any] | None = None,
+        *,
+        or_replace: bool = False,
+        if_not_exists: bool = False,
+    ) -> RollupRefresh:
+        """As :meth:`Lake.create_rollup`."""
+        given = text_map(settings, "settings")
+        return await self._runner.stoppable(
+            lambda token: self._lake._core.create_rollup(
+                name, select, bool(or_replace), bool(if_not_exists), given, token
+            )
+        )
+
+    async def refresh_rollup(
+        self, name: str, *, full: bool = False, max_bytes: int = 0
+    ) -> RollupRefresh:
+        """As :meth:`Lake.refresh_rollup`."""
+        return await self._runner.stoppable(
+            lambda token: self._lake._core.refresh_rollup(name, bool(full), int(max_bytes), token)
+        )
+
+    async def rollups(self) -> list[RollupInfo]:
+        """As :meth:`Lake.rollups`."""
+        return await self._runner.run(self._lake.rollups)
+
+    async def drop_rollup(self, name: str, *, if_exists: bool = False) -> None:
+        """As :meth:`Lake.drop_rollup`."""
+        await self._runner.run(self._lake.drop_rollup, name, if_exists=if_exists)
 
     async def relocate(self, name: str) -> RelocateReport:
         """As :meth:`Lake.relocate`."""

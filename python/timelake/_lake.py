@@ -26,6 +26,8 @@ if TYPE_CHECKING:
         MaintainReport,
         PublishReport,
         RelocateReport,
+        RollupInfo,
+        RollupRefresh,
         Params,
         ProgressOption,
         SchemaInput,
@@ -293,7 +295,9 @@ class Lake:
         """
         return self._core.cache_stats()
 
-    def drop_table(self, name: str, *, if_exists: bool = False, purge: bool = False) -> None:
+    def drop_table(
+        self, name: str, *, if_exists: bool = False, purge: bool = False, cascade: bool = False
+    ) -> None:
         """Drops a table: it is neither listed nor opened any more, and its name can be created
         again.
 
@@ -302,16 +306,101 @@ class Lake:
             if_exists: A missing table is no error.
             purge: Delete its files at once, too; queries that still read them fail. Else
                 maintenance removes them.
+            cascade: Drop the rollups that are made from it, too; else they keep it.
 
         Raises:
             NotFoundError: There is no such table.
+            InvalidArgumentError: It has rollups.
 
         Example:
             >>> lake.drop_table("readings", purge=True)
             >>> lake.tables()
             []
         """
-        self._core.drop_table(name, if_exists, purge)
+        self._core.drop_table(name, if_exists, purge, cascade)
+
+    def create_rollup(
+        self,
+        name: str,
+        select: str,
+        settings: Mapping[str, Any] | None = None,
+        *,
+        or_replace: bool = False,
+        if_not_exists: bool = False,
+    ) -> RollupRefresh:
+        """Makes a rollup, a table of aggregates of another table that is kept up to date, and fills
+        it.
+
+        Args:
+            name: Of the rollup.
+            select: Its query: ``SELECT columns, time_bucket(width, time) AS bucket, aggregates FROM
+                table [WHERE ...] GROUP BY ALL``.
+            settings: Of the table that it is, e.g. ``{"retention": "2y"}``.
+            or_replace: A rollup of that name is made anew.
+            if_not_exists: A rollup of that name stays as it is.
+
+        Returns:
+            A :class:`RollupRefresh` (a dict).
+
+        Raises:
+            AlreadyExistsError: There is a table of that name.
+            InvalidArgumentError: The query is none of that form.
+            UnsupportedError: Something in it cannot be kept; the message says what can.
+
+        Example:
+            >>> lake.create_rollup("readings_1h", '''
+            ...     SELECT device, time_bucket('1h', time) AS bucket, avg(v) AS v, count(*) AS n
+            ...     FROM readings GROUP BY ALL''')["rows"]
+            4
+        """
+        given = _data.text_map(settings, "settings")
+        return self._core.create_rollup(name, select, bool(or_replace), bool(if_not_exists), given)
+
+    def refresh_rollup(self, name: str, *, full: bool = False, max_bytes: int = 0) -> RollupRefresh:
+        """Brings a rollup up to date with its table. Appends and maintenance do so by themselves.
+
+        Args:
+            name: Of the rollup.
+            full: Compute all buckets anew, not only those that have changed.
+            max_bytes: Of data files that are read; 0: no limit. The next refresh goes on.
+
+        Raises:
+            ConflictError: Another refresh was faster; nothing was committed.
+
+        Example:
+            >>> _ = lake.create_rollup("readings_1h", "SELECT time_bucket('1h', time) AS bucket, "
+            ...                        "max(v) AS v FROM readings GROUP BY ALL")
+            >>> lake.refresh_rollup("readings_1h")["changed"]
+            False
+        """
+        return self._core.refresh_rollup(name, bool(full), int(max_bytes))
+
+    def rollups(self) -> list[RollupInfo]:
+        """The rollups of the lake.
+
+        Example:
+            >>> _ = lake.create_rollup("readings_1h", "SELECT time_bucket('1h', time) AS bucket, "
+            ...                        "max(v) AS v FROM readings GROUP BY ALL")
+            >>> [(rollup["rollup"], rollup["source"]) for rollup in lake.rollups()]
+            [('default.readings_1h', 'default.readings')]
+        """
+        return self._core.rollups()
+
+    def drop_rollup(self, name: str, *, if_exists: bool = False) -> None:
+        """Drops a rollup; its table stays.
+
+        Raises:
+            NotFoundError: There is no such rollup.
+            InvalidArgumentError: The table is none.
+
+        Example:
+            >>> _ = lake.create_rollup("readings_1h", "SELECT time_bucket('1h', time) AS bucket, "
+            ...                        "max(v) AS v FROM readings GROUP BY ALL")
+            >>> lake.drop_rollup("readings_1h")
+            >>> lake.tables()
+            ['default.readings']
+        """
+        self._core.drop_rollup(name, if_exists)
 
     def relocate(self, name: str) -> RelocateReport:
         """Makes a table whose folder was moved or copied one of the place where it lies.

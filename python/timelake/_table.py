@@ -552,13 +552,13 @@ class Table:
         data files are merged; with ``dedup`` the last write of each series and time stays.
         Snapshots that the table's settings no longer want expire (``snapshot-retention``,
         ``min-snapshots``, ``max-snapshots``), and files that no version needs are deleted. Rollups
-        are still to come.
+        of the table are refreshed first.
 
         Args:
             compact: Merge data files.
             retention: Drop past partitions.
             expire: Expire snapshots and delete what nothing needs any more.
-            rollups: Not in this version.
+            rollups: Refresh the table's rollups.
             exact: Delete single rows past retention, too, out of partitions that stay.
             manifests: Cluster manifests by time where queries would open many of them.
             orphans: Delete objects of the table's folders that no version refers to.
@@ -590,6 +590,7 @@ class Table:
                 compact=compact,
                 retention=retention,
                 exact=exact,
+                rollups=rollups,
                 expire=expire,
                 manifests=manifests,
                 orphans=orphans,

@@ -23,6 +23,8 @@ __all__ = [
     "FileInfo",
     "HasSchema",
     "HealthReport",
+    "RollupInfo",
+    "RollupRefresh",
     "ImportReport",
     "MaintainReport",
     "Progress",
@@ -141,9 +143,33 @@ class MaintainReport(TypedDict):
     orphans_deleted: int  #: objects that no version referred to
     orphan_bytes: int
     orphans_young: int  #: such that are not old enough yet
-    rollups_refreshed: int  #: 0 in this version
-    rollup_rows: int  #: 0 in this version
+    rollups_refreshed: int
+    rollup_rows: int  #: that they got
     seconds: float
+
+
+class RollupRefresh(TypedDict):
+    """What the refresh of a rollup did."""
+
+    rollup: str
+    rows: int  #: written
+    ranges: int  #: of time, that were computed
+    left: int  #: that ``max_bytes`` left for the next refresh
+    changed: bool  #: False: nothing was new
+
+
+class RollupInfo(TypedDict):
+    """What a rollup is."""
+
+    rollup: str
+    source: str  #: the table that it is made from
+    width: str  #: of its buckets
+    keys: list[str]  #: columns that it is grouped by
+    aggregates: list[str]  #: ``"avg(temp) AS mean_temp"``
+    filter: str  #: SQL; empty: none
+    refresh_interval: str
+    retention: str  #: empty: for ever
+    stale: bool  #: the source has changed since
 
 
 class HealthReport(TypedDict):
@@ -246,6 +272,8 @@ class TableInfo(TypedDict):
         str
     ]  #: replace snapshots by engines that know nothing of the order of writes
     shared: bool  #: other engines write here, too
+    rollup_of: str | None  #: the table that this is a rollup of
+    rollups: list[str]  #: of this table
     hint_version: int  #: what version-hint.text names; 0: nothing
     properties: dict[str, str]  #: as stored
 

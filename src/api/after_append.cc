@@ -4,6 +4,7 @@
 #include <limits>
 #include <optional>
 
+#include "api/rollup_due.h"
 #include "maintain/compaction.h"
 #include "maintain/expiry.h"
 #include "maintain/free_versions.h"
@@ -132,6 +133,23 @@ void MaintainAfter(table::Handle& handle, const write::Target& target,
   handle.env().Metric("maintain.failed");
   handle.env().Log(LogLevel::kWarning, handle.name() + ": the append is committed, maintenance " +
                                            "after it failed: " + result->maintenance_error);
+}
+
+void RefreshAfter(table::Handle& handle, const table::SettingMap& session,
+                  const table::Settings& settings, const AppendOptions& options,
+                  AppendResult* result) {
+  if (!settings.auto_maintain) return;
+  RollupRun run;
+  run.only_due = true;
+  run.cancelled = options.cancelled;
+  RollupsDone done;
+  const Status status = RefreshRollupsOf(handle, session, run, &done);
+  if (status.ok()) return;
+  result->maintenance_error = MessageOf(status);
+  handle.env().Metric("rollup.failed");
+  handle.env().Log(LogLevel::kWarning, handle.name() +
+                                           ": the append is committed, the refresh of " +
+                                           "its rollups failed: " + result->maintenance_error);
 }
 
 }  // namespace timelake::api

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "table/handle.h"
+#include "table/settings.h"
 #include "timelake/options.h"
 #include "write/write.h"
 
@@ -12,5 +13,10 @@ namespace timelake::api {
 void MaintainAfter(table::Handle& handle, const write::Target& target,
                    const write::Written& written, const table::Version& version,
                    const AppendOptions& options, AppendResult* result);
+
+// Refreshes the table's rollups that are due (setting rollup-refresh-interval); likewise.
+void RefreshAfter(table::Handle& handle, const table::SettingMap& session,
+                  const table::Settings& settings, const AppendOptions& options,
+                  AppendResult* result);
 
 }  // namespace timelake::api

@@ -11,6 +11,7 @@
 #include "table/load.h"
 #include "table/manifests.h"
 #include "table/partition_options.h"
+#include "table/rollups.h"
 #include "table/settings_columns.h"
 #include "write/read_back.h"
 #include "write/write.h"
@@ -126,8 +127,8 @@ constexpr int kMostRounds = 5;
 class AppendCall {
  public:
   AppendCall(Handle& handle, const table::SettingMap& session, const AppendOptions& options,
-             const iceberg::TableMetadata* create)
-      : handle_(handle), session_(session), options_(options), create_(create) {}
+             const iceberg::TableMetadata* create, const RefreshMark* mark)
+      : handle_(handle), session_(session), options_(options), create_(create), mark_(mark) {}
   ~AppendCall() { Remove(before_); }
 
   Result<AppendResult> Run(arrow::RecordBatchReader* reader);
@@ -153,6 +154,7 @@ class AppendCall {
   const table::SettingMap& session_;
   const AppendOptions& options_;
   const iceberg::TableMetadata* create_;
+  const RefreshMark* mark_;
   std::unique_ptr<Round> before_;  // its files are no table's
 };
 
@@ -174,6 +176,7 @@ Result<std::unique_ptr<AppendCall::Round>> AppendCall::Write(
   auto round = std::make_unique<Round>();
   TL_ASSIGN_OR_RAISE(round->base, FindBase(*reader->schema()));
   auto metadata = round->base.metadata;
+  if (!mark_) TL_RETURN_NOT_OK(table::CheckNoRollup(handle_.name(), *metadata, "append to"));
   round->columns.last_column_id = metadata->last_column_id;
   TL_ASSIGN_OR_RAISE(round->target, MakeTarget(handle_, *metadata, session_, options_.settings));
   if (!create_ && round->target.settings.add_new_columns) {
@@ -207,6 +210,10 @@ Result<table::AppendOutcome> AppendCall::Commit(const Round& round) const {
   if (!create_) request.columns = round.columns;
   request.batch_id = options_.batch_id;
   request.summary = options_.properties;
+  if (mark_) {
+    request.summary.insert(mark_->summary.begin(), mark_->summary.end());
+    request.check = mark_->check;
+  }
   request.started_boot_us = round.started_boot_us;
   if (round.target.contract.is_time_series() && round.written.newest) {
     request.index = [&handle = handle_, newest = round.written.newest,
@@ -264,16 +271,17 @@ Result<AppendResult> AppendCall::Run(arrow::RecordBatchReader* reader) {
     Remove(std::exchange(before_, nullptr));
     skipped += round->written.skipped;
     round->written.skipped = skipped;
-    if (round->written.files.empty()) return CommitNothing(*round);
+    if (round->written.files.empty() && !mark_) return CommitNothing(*round);
     const int64_t started = env.clock->BootMicros();
     TL_ASSIGN_OR_RAISE(const auto outcome, Commit(*round));
     if (!outcome.columns_moved) {
       AppendResult result = Report(round->written, outcome);
       result.commit_ms = static_cast<double>(env.clock->BootMicros() - started) / 1000.0;
       env.Metric("append.rows", result.duplicate ? 0 : result.rows);
-      if (create_ == nullptr && !result.duplicate) {
+      if (create_ == nullptr && !result.duplicate && !round->written.files.empty()) {
         MaintainAfter(handle_, round->target, round->written, outcome.commit.version, options_,
                       &result);
+        RefreshAfter(handle_, session_, round->target.settings, options_, &result);
       }
       return result;
     }
@@ -296,7 +304,13 @@ Result<AppendResult> AppendCall::Run(arrow::RecordBatchReader* reader) {
 Result<AppendResult> Append(Handle& handle, const table::SettingMap& session,
                             arrow::RecordBatchReader* reader, const AppendOptions& options,
                             const iceberg::TableMetadata* create) {
-  return AppendCall(handle, session, options, create).Run(reader);
+  return AppendCall(handle, session, options, create, nullptr).Run(reader);
+}
+
+Result<AppendResult> AppendRefresh(Handle& handle, const table::SettingMap& session,
+                                   arrow::RecordBatchReader* reader, const AppendOptions& options,
+                                   const RefreshMark& mark) {
+  return AppendCall(handle, session, options, nullptr, &mark).Run(reader);
 }
 
 }  // namespace timelake::api

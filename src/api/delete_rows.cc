@@ -15,6 +15,7 @@
 #include "base/text.h"
 #include "maintain/row_delete.h"
 #include "sql/engine.h"
+#include "table/rollups.h"
 #include "table/table_impl.h"
 #include "timelake/table.h"
 
@@ -25,6 +26,13 @@ namespace api {
 Result<std::optional<DeleteResult>> DeleteRows(table::Handle& handle,
                                                const table::SettingMap& session,
                                                const table::RowDelete& rows) {
+  TL_RETURN_NOT_OK(table::CheckNoRollup(handle.name(), *rows.base.metadata, "delete from"));
+  return DeleteRefreshed(handle, session, rows);
+}
+
+Result<std::optional<DeleteResult>> DeleteRefreshed(table::Handle& handle,
+                                                    const table::SettingMap& session,
+                                                    const table::RowDelete& rows) {
   TL_ASSIGN_OR_RAISE(const write::Target target,
                      MakeTarget(handle, *rows.base.metadata, session, {}));
   for (const auto& warning : target.settings.warnings)

@@ -5,6 +5,7 @@
 
 #include "api/append.h"
 #include "api/delete_rows.h"
+#include "api/rollups.h"
 #include "base/text.h"
 #include "iceberg/arrow_schema.h"
 #include "store/cached_store.h"
@@ -14,6 +15,7 @@
 #include "store/write_behind_store.h"
 #include "table/catalog.h"
 #include "table/lake_impl.h"
+#include "table/rollups.h"
 #include "table/table_impl.h"
 
 namespace timelake {
@@ -82,6 +84,9 @@ arrow::Result<Lake> Lake::Open(std::string_view location, const LakeOptions& opt
   impl->location = impl->catalog->location_uri();
   impl->append = api::Append;
   impl->erase = api::DeleteRows;
+  impl->rollups = [catalog = impl->catalog](const table::RollupStatement& statement) {
+    return api::RunRollupStatement(*catalog, statement);
+  };
   return Lake(std::move(impl));
 }
 
@@ -140,7 +145,88 @@ arrow::Result<std::vector<std::string>> Lake::ListTables(std::string_view name_s
 
 arrow::Status Lake::DropTable(std::string_view name, const DropOptions& options) {
   TL_ASSIGN_OR_RAISE(TableName parsed, table::ParseTableName(name));
-  return impl_->catalog->Drop(parsed, options.if_exists, options.purge);
+  return table::DropWithRollups(*impl_->catalog, parsed, options.if_exists, options.purge,
+                                options.cascade);
+}
+
+namespace {
+
+arrow::Result<RollupRefresh> RunOne(detail::LakeImpl& lake, table::RollupStatement statement,
+                                    std::string_view name) {
+  TL_ASSIGN_OR_RAISE(const TableName parsed, table::ParseTableName(name));
+  statement.name = parsed.full();
+  statement.name_space = "default";
+  TL_ASSIGN_OR_RAISE(const auto results, api::RunRollupStatement(*lake.catalog, statement));
+  RollupRefresh refresh;
+  refresh.rollup = parsed.full();
+  if (results.empty()) return refresh;
+  refresh.rows = results[0].rows;
+  refresh.ranges = results[0].buckets;
+  refresh.left = results[0].left;
+  refresh.changed = results[0].changed;
+  return refresh;
+}
+
+}  // namespace
+
+arrow::Result<RollupRefresh> Lake::CreateRollup(std::string_view name, std::string_view select,
+                                                const RollupOptions& options) {
+  table::RollupStatement statement;
+  statement.kind = table::RollupStatement::Kind::kCreate;
+  statement.select = select;
+  statement.or_replace = options.or_replace;
+  statement.if_not_exists = options.if_not_exists;
+  statement.settings.insert(options.settings.begin(), options.settings.end());
+  statement.cancelled = options.cancelled;
+  return RunOne(*impl_, std::move(statement), name);
+}
+
+arrow::Result<RollupRefresh> Lake::RefreshRollup(std::string_view name,
+                                                 const RefreshRollupOptions& options) {
+  if (options.max_bytes < 0) {
+    return InvalidArgument("max_bytes {}: accepted is a number of bytes, or 0 for no limit",
+                           options.max_bytes);
+  }
+  table::RollupStatement statement;
+  statement.kind = table::RollupStatement::Kind::kRefresh;
+  statement.full = options.full;
+  statement.max_bytes = options.max_bytes;
+  statement.cancelled = options.cancelled;
+  return RunOne(*impl_, std::move(statement), name);
+}
+
+arrow::Result<std::vector<RollupInfo>> Lake::ListRollups() {
+  TL_ASSIGN_OR_RAISE(const auto results, api::RunRollupStatement(*impl_->catalog, {}));
+  std::vector<RollupInfo> rollups;
+  for (const auto& result : results) {
+    RollupInfo& info = rollups.emplace_back();
+    info.rollup = result.rollup;
+    info.source = result.source;
+    info.width = result.width;
+    info.keys = result.keys;
+    info.aggregates = result.aggregates;
+    info.filter = result.filter;
+    info.refresh_interval = result.refresh_interval;
+    info.retention = result.retention;
+    info.source_sequence = result.source_sequence;
+    info.stale = result.stale;
+  }
+  return rollups;
+}
+
+arrow::Status Lake::DropRollup(std::string_view name, bool if_exists) {
+  table::RollupStatement statement;
+  statement.kind = table::RollupStatement::Kind::kDrop;
+  statement.if_exists = if_exists;
+  return RunOne(*impl_, std::move(statement), name).status();
+}
+
+std::string RollupSourceOf(const std::map<std::string, std::string>& properties) {
+  return table::RollupSource(properties);
+}
+
+std::vector<std::string> RollupsOf(const std::map<std::string, std::string>& properties) {
+  return table::RollupsOf(properties);
 }
 
 }  // namespace timelake

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "api/append.h"
+#include "api/rollup_due.h"
 #include "base/duration.h"
 #include "maintain/compaction.h"
 #include "maintain/expiry.h"
@@ -15,6 +16,7 @@
 #include "maintain/orphans_plan.h"
 #include "maintain/retention.h"
 #include "table/load.h"
+#include "table/rollup_definition.h"
 #include "table/table_impl.h"
 
 namespace timelake {
@@ -41,6 +43,7 @@ class Run {
     TL_RETURN_NOT_OK(CheckOptions());
     TL_RETURN_NOT_OK(CheckCancelled());
     const bool whole = options_.shard == 0;  // what concerns the table as a whole
+    if (options_.rollups && whole) TL_RETURN_NOT_OK(RefreshRollups());
     if (options_.retention && whole) TL_RETURN_NOT_OK(Retain());
     TL_RETURN_NOT_OK(CheckCancelled());
     if (options_.compact) TL_RETURN_NOT_OK(Compact());
@@ -116,6 +119,21 @@ class Run {
     return target;
   }
 
+  Status RefreshRollups() {
+    TL_RETURN_NOT_OK(table::LoadNewest(handle_).status());
+    api::RollupRun run;
+    run.dry_run = options_.dry_run;
+    run.cancelled = options_.cancelled;
+    api::RollupsDone done;
+    TL_RETURN_NOT_OK(api::RefreshRollupsOf(handle_, session_, run, &done));
+    for (const auto& name : done.behind) {
+      report_.planned.push_back({"rollups", "", name + " is behind", 0, 0, 0});
+    }
+    report_.rollups_refreshed = done.refreshed;
+    report_.rollup_rows = done.rows;
+    return CheckCancelled();
+  }
+
   Status Retain() {
     table::Version base;
     TL_ASSIGN_OR_RAISE(const write::Target target, Newest(&base));
@@ -133,7 +151,9 @@ class Run {
       report_.files_dropped = done.files;
       report_.rows_dropped = done.rows;
     }
-    return options_.exact ? DeletePast(target) : Status::OK();
+    // Of a rollup only whole partitions go: where it begins has to be known.
+    TL_ASSIGN_OR_RAISE(const auto rollup, table::ReadRollup(*base.metadata));
+    return options_.exact && !rollup ? DeletePast(target) : Status::OK();
   }
 
   // Single rows that are past, of partitions that are not past as a whole.

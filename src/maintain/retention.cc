@@ -11,6 +11,7 @@
 #include "maintain/retention_plan.h"
 #include "table/load.h"
 #include "table/rewrite.h"
+#include "table/rollup_definition.h"
 
 namespace timelake::maintain {
 namespace {
@@ -19,6 +20,7 @@ namespace {
 struct Past {
   std::unique_ptr<LiveFiles> live;
   RetentionPlan plan;
+  int64_t cutoff_us = 0;
 };
 
 // nullopt: nothing.
@@ -34,6 +36,7 @@ Result<std::optional<Past>> FindPast(const table::Env& env, const table::Version
   rules.dedup = contract.dedup;
   rules.by_ingest = contract.ingest_time_id.has_value();
   Past past;
+  past.cutoff_us = rules.cutoff_us;
   TL_ASSIGN_OR_RAISE(past.live, LiveFiles::Read(env, base.metadata, target));
   past.plan = PlanRetention(past.live->files(), *base.metadata, rules, past.live->meet());
   return std::optional<Past>(std::move(past));
@@ -63,6 +66,7 @@ table::Rewrite RewriteOf(const table::Handle& handle, std::shared_ptr<Past> past
                          const table::Contract& contract) {
   table::Rewrite rewrite;
   rewrite.operation = "delete";
+  rewrite.summary[table::kRetentionCutoff] = std::to_string(past->cutoff_us);
   std::set<const scan::ScanFile*> gone;
   for (size_t i : past->plan.drop) {
     const scan::ScanFile* file = past->live->files()[i].file;

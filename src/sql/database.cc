@@ -17,6 +17,7 @@
 #include "sql/rewrite/latest_rows.h"
 #include "sql/rewrite/metadata_aggregates.h"
 #include "sql/rewrite/run_aggregates.h"
+#include "sql/rollup/extension.h"
 #include "sql/scan_statistics.h"
 #include "sql/session_options.h"
 #include "sql/statement_timeout.h"
@@ -66,7 +67,10 @@ std::shared_ptr<Database> Database::Open(const SessionOptions& options,
     SetOption(config, "memory_limit", duckdb::Value(options.memory_limit));
   }
   SetOption(config, "temp_directory", duckdb::Value(options.temp_directory));
-  if (lake) RegisterCatalog(config, lake);
+  if (lake) {
+    RegisterCatalog(config, lake);
+    RegisterRollupStatements(config, lake);
+  }
 
   auto database = std::make_shared<Database>();
   database->instance = std::make_unique<duckdb::DuckDB>(nullptr, &config);

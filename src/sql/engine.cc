@@ -6,6 +6,7 @@
 
 #include <duckdb/main/client_config.hpp>
 #include <duckdb/main/client_context.hpp>
+#include <duckdb/main/extension_callback_manager.hpp>
 #include <duckdb/main/pending_query_result.hpp>
 #include <duckdb/main/query_result.hpp>
 #include <duckdb/parser/parser.hpp>
@@ -15,10 +16,13 @@
 #include "base/text.h"
 #include "sql/database.h"
 #include "sql/error.h"
+#include "sql/functions/grid_maker.h"
 #include "sql/mentioned_tables.h"
 #include "sql/params.h"
 #include "sql/result_collector.h"
 #include "sql/result_reader.h"
+#include "sql/rollup/extension.h"
+#include "sql/rollup/route.h"
 
 namespace timelake::sql {
 
@@ -72,7 +76,9 @@ class Engine::Impl : public std::enable_shared_from_this<Impl> {
   explicit Impl(EngineOptions options) : options_(std::move(options.session)) {
     if (options.lake) {
       lake_ = std::make_shared<LakeContext>(std::move(options.lake), options_.name_space,
-                                            std::move(options.append), std::move(options.erase));
+                                            std::move(options.append), std::move(options.erase),
+                                            std::move(options.rollups));
+      lake_->Pin(std::move(options.pinned), std::move(options.refreshed));
     }
   }
 
@@ -102,6 +108,16 @@ class Engine::Impl : public std::enable_shared_from_this<Impl> {
     return result;
   }
 
+  Result<std::shared_ptr<ZoneClock>> ClockOf(const std::string& zone) {
+    std::lock_guard lock(mutex_);
+    return Guard([&]() -> Result<std::shared_ptr<ZoneClock>> {
+      std::shared_ptr<ZoneClock> clock;
+      auto& context = *database_->connection->context;
+      context.RunFunctionInTransaction([&] { clock = MakeZoneClock(context, zone); });
+      return clock;
+    });
+  }
+
   void Interrupt() {
     stop_ = true;
     std::lock_guard lock(interrupt_mutex_);
@@ -123,6 +139,9 @@ class Engine::Impl : public std::enable_shared_from_this<Impl> {
       if (texts.size() > 1) {
         return InvalidArgument("{} statements where one is expected", texts.size());
       }
+    }
+    if (lake_ && statements.size() == 1) {
+      if (auto show = ParseShowRollups(std::string(text), lake_)) statements[0] = std::move(show);
     }
     std::shared_ptr<arrow::RecordBatchReader> reader;
     for (auto& statement : statements) {
@@ -169,12 +188,17 @@ class Engine::Impl : public std::enable_shared_from_this<Impl> {
                         statement->type == duckdb::StatementType::EXPLAIN_STATEMENT);
     }
     duckdb::Connection& connection = *database_->connection;
+    if (lake_) {
+      lake_->SetLoaded({});
+      RouteToRollups(*database_, *lake_, statement.get());
+    }
     const bool on_conflict = HasOnConflict(*statement);
     auto& config = duckdb::ClientConfig::GetConfig(*connection.context);
     config.get_result_collector = CollectInto(output);
     auto pending = connection.PendingQuery(std::move(statement), *values,
                                            duckdb::QueryResultOutputType::FORCE_MATERIALIZED);
     config.get_result_collector = nullptr;
+    if (lake_) lake_->SetLoaded({});
     if (pending->HasError()) {
       const Status status = FromDuckDb(pending->GetErrorObject(), fatal);
       return on_conflict ? ExplainNoKey(status) : status;
@@ -227,11 +251,19 @@ Status Engine::Run(std::string_view text, const Params& params) {
 
 void Engine::Interrupt() { impl_->Interrupt(); }
 
+Result<std::shared_ptr<ZoneClock>> Engine::ClockOf(const std::string& zone) {
+  return impl_->ClockOf(zone);
+}
+
 Result<std::vector<std::string>> Engine::Split(std::string_view text) {
   return Guard([&]() -> Result<std::vector<std::string>> {
     const std::string script(text);
+    duckdb::ExtensionCallbackManager extensions;
+    RegisterRollupSyntax(extensions);
+    duckdb::ParserOptions options;
+    options.extensions = &extensions;
     try {
-      return Texts(script, duckdb::ParserOptions());
+      return Texts(script, options);
     } catch (const std::exception& e) {
       duckdb::ErrorData error(e);
       error.AddErrorLocation(script);

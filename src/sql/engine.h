@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -9,6 +10,7 @@
 
 #include "base/error.h"
 #include "table/append_fn.h"
+#include "table/rollup_fn.h"
 #include "table/row_delete.h"
 #include "timelake/session.h"
 
@@ -18,11 +20,18 @@ class Catalog;
 
 namespace timelake::sql {
 
+class ZoneClock;
+struct TableVersion;
+
 struct EngineOptions {
   SessionOptions session;
   std::shared_ptr<table::Catalog> lake;  // null: a plain DuckDB, e.g. for its file readers
   table::AppendFn append;                // how INSERT writes; empty: it is refused
   table::DeleteFn erase;                 // how DELETE does; empty: likewise
+  table::RollupFn rollups;               // what runs statements about rollups; empty: likewise
+  // Of the refresh of a rollup: its name, and the version of its source that all statements see.
+  std::string refreshed;
+  std::map<std::string, std::shared_ptr<const TableVersion>> pinned;  // by full name
 };
 
 // One DuckDB instance with one connection: the only door to DuckDB for the layers above.
@@ -47,6 +56,9 @@ class Engine {
 
   // Stops the running statement; a no-op when none runs.
   void Interrupt();
+
+  // The clock of a time zone. kInvalidArgument: there is no such zone.
+  Result<std::shared_ptr<ZoneClock>> ClockOf(const std::string& zone);
 
   // Statements of a script, without the semicolons; comments and quotes respected.
   static Result<std::vector<std::string>> Split(std::string_view text);

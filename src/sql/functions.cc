@@ -14,6 +14,7 @@ void RegisterFunctions(duckdb::DatabaseInstance& database) {
   RegisterFirstLast(database, loader);
   RegisterReadings(loader);
   RegisterPlots(loader);
+  RegisterMergeVariance(loader);
   RegisterHistogram(database, loader);
   RegisterGapfillFunctions(loader);
   RegisterGapfillPlan(database);

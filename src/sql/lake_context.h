@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cctype>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -13,26 +14,31 @@
 
 #include "table/append_fn.h"
 #include "table/catalog.h"
+#include "table/rollup_fn.h"
 #include "table/row_delete.h"
 
 namespace timelake::sql {
+
+struct TableVersion;
 
 // What the attached catalog and the session share. Thread-safe.
 class LakeContext {
  public:
   LakeContext(std::shared_ptr<table::Catalog> catalog, std::string default_namespace,
-              table::AppendFn append = {}, table::DeleteFn erase = {})
+              table::AppendFn append = {}, table::DeleteFn erase = {}, table::RollupFn rollups = {})
       : catalog_(std::move(catalog)),
         default_namespace_(std::move(default_namespace)),
         append_(std::move(append)),
-        erase_(std::move(erase)) {
+        erase_(std::move(erase)),
+        rollups_(std::move(rollups)) {
     namespaces_.insert(default_namespace_);
   }
 
   table::Catalog& catalog() const { return *catalog_; }
   const std::string& default_namespace() const { return default_namespace_; }
-  const table::AppendFn& append() const { return append_; }  // empty: the session only reads
-  const table::DeleteFn& erase() const { return erase_; }    // likewise
+  const table::AppendFn& append() const { return append_; }    // empty: the session only reads
+  const table::DeleteFn& erase() const { return erase_; }      // likewise
+  const table::RollupFn& rollups() const { return rollups_; }  // likewise
 
   // A DELETE found that the files it had read are others by now: run again, it may succeed. One
   // statement runs at a time.
@@ -74,6 +80,32 @@ class LakeContext {
     return reading_ ? table::Catalog::For::kReading : table::Catalog::For::kWriting;
   }
 
+  // Versions of tables that were loaded to see how a statement is best run: it sees the same.
+  using Versions = std::map<std::string, std::shared_ptr<const TableVersion>>;  // by full name
+  void SetLoaded(Versions versions) {
+    std::lock_guard lock(mutex_);
+    loaded_ = std::move(versions);
+  }
+  std::shared_ptr<const TableVersion> Loaded(const std::string& name) const {
+    std::lock_guard lock(mutex_);
+    const auto found = loaded_.find(name);
+    if (found != loaded_.end()) return found->second;
+    const auto pinned = pinned_.find(name);
+    return pinned == pinned_.end() ? nullptr : pinned->second;
+  }
+
+  // Of the refresh of a rollup: the version of its source that all statements see, and its name, as
+  // it is not made from itself.
+  void Pin(Versions versions, std::string refreshed) {
+    std::lock_guard lock(mutex_);
+    pinned_ = std::move(versions);
+    refreshed_ = std::move(refreshed);
+  }
+  std::string refreshed() const {
+    std::lock_guard lock(mutex_);
+    return refreshed_;
+  }
+
   // The tables that the statement about to run seems to read: loaded at once when the first of them
   // is asked for. Only a hint; a name may be that of a view or of nothing.
   void SetMentioned(std::vector<table::TableName> tables) {
@@ -90,12 +122,15 @@ class LakeContext {
   const std::string default_namespace_;
   const table::AppendFn append_;
   const table::DeleteFn erase_;
+  const table::RollupFn rollups_;
   std::atomic<bool> stale_{false};
   std::atomic<bool> reading_{false};
   std::atomic<bool> main_is_named_{false};
   mutable std::mutex mutex_;
   std::set<std::string> namespaces_;
   std::vector<table::TableName> mentioned_;
+  Versions loaded_, pinned_;
+  std::string refreshed_;
 };
 
 }  // namespace timelake::sql

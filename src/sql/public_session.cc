@@ -25,6 +25,7 @@ arrow::Result<Session> Session::Open(const Lake& lake, const SessionOptions& opt
   engine_options.lake = lake.impl()->catalog;
   engine_options.append = lake.impl()->append;
   engine_options.erase = lake.impl()->erase;
+  engine_options.rollups = lake.impl()->rollups;
   auto impl = std::make_shared<detail::SessionImpl>();
   ARROW_ASSIGN_OR_RAISE(impl->engine, sql::Engine::Make(std::move(engine_options)));
   return Session(std::move(impl));

@@ -19,6 +19,7 @@
 #include "sql/table_options.h"
 #include "sql/transaction.h"
 #include "table/changes.h"
+#include "table/rollups.h"
 
 namespace timelake::sql {
 
@@ -98,7 +99,8 @@ void LakeSchema::DropEntry(duckdb::ClientContext& context, duckdb::DropInfo& inf
   const bool if_exists = info.if_not_found == duckdb::OnEntryNotFound::RETURN_NULL;
   const auto found = LakeTransaction::Get(context, catalog).FindTable(*this, info.name);
   const table::TableName table{name, found.value_or(info.name)};
-  ThrowIfError(lake_.catalog().Drop(table, if_exists, false));
+  ThrowIfError(
+      table::DropWithRollups(lake_.catalog(), table, if_exists, /*purge=*/false, info.cascade));
 }
 
 void LakeSchema::Alter(duckdb::CatalogTransaction transaction, duckdb::AlterInfo& info) {

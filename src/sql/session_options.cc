@@ -16,7 +16,7 @@ namespace timelake::sql {
 namespace {
 
 constexpr std::string_view kSettings[] = {"read-dedup", "latest-from-index",
-                                          "aggregates-from-metadata"};
+                                          "aggregates-from-metadata", "rollup-routing"};
 constexpr const char* kAsTable = "table";
 
 std::string OptionName(std::string_view setting) {

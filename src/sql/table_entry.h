@@ -33,6 +33,8 @@ class LakeTable : public duckdb::TableCatalogEntry {
   duckdb::virtual_column_map_t GetVirtualColumns() const override;
   duckdb::vector<duckdb::column_t> GetRowIdColumns() const override;
 
+  const std::shared_ptr<const TableVersion>& version() const { return version_; }
+
  private:
   std::shared_ptr<const TableVersion> version_;
 };

@@ -74,6 +74,10 @@ void LakeTransaction::Pin(const table::TableName& name,
 
 std::shared_ptr<const TableVersion> LakeTransaction::Resolve(const table::TableName& name) {
   if (auto known = Pinned(name.full())) return known;
+  if (auto loaded = lake_.Loaded(name.full())) {
+    Pin(name, std::move(loaded));
+    return Pinned(name.full());
+  }
   std::vector<table::TableName> wanted = {name};
   for (table::TableName& other : lake_.TakeMentioned()) {
     const bool again = std::any_of(wanted.begin(), wanted.end(), [&](const table::TableName& w) {

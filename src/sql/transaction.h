@@ -44,6 +44,12 @@ class LakeTransaction : public duckdb::Transaction {
   // logged.
   std::vector<duckdb::CatalogEntry*> AllTables(LakeSchema& schema);
 
+  // The versions of tables that were looked up, by full name.
+  std::map<std::string, std::shared_ptr<const TableVersion>> pinned() {
+    std::lock_guard lock(mutex_);
+    return pinned_;
+  }
+
   std::vector<std::string> Namespaces();
   std::vector<std::string> TableNames(const std::string& name_space);
 

@@ -98,6 +98,7 @@ Result<ManifestRows> AppendBuilder::NewRows(const Version& base, const iceberg::
                                          snapshot.snapshot_id, snapshot.sequence_number));
   rows = std::move(merged.rows);
   for (auto& object : merged.objects) attempt->objects.push_back(std::move(object));
+  if (!stored_) return rows;  // nothing new
   TL_ASSIGN_OR_RAISE(
       auto added,
       iceberg::DescribeManifest(*header_, entries_, store::UriOf(*env_.store, manifest_key_),
@@ -117,6 +118,7 @@ Result<BuildResult> AppendBuilder::Build(const Version& newest, const std::set<i
     }
   }
   TL_RETURN_NOT_OK(CheckDataAge(handle_, request_.started_boot_us));
+  if (request_.check) TL_RETURN_NOT_OK(request_.check(newest));
   Version base = newest;
   if (request_.columns) {
     auto fitted = FitColumns(newest, *request_.columns);
@@ -125,12 +127,13 @@ Result<BuildResult> AppendBuilder::Build(const Version& newest, const std::set<i
     added_columns_ = std::move(fitted->added);
   }
   const iceberg::TableMetadata& metadata = *base.metadata;
-  if (!stored_) TL_RETURN_NOT_OK(WriteAddedManifest(metadata));
+  const bool some = !request_.files.empty();
+  if (!stored_ && some) TL_RETURN_NOT_OK(WriteAddedManifest(metadata));
   SnapshotAttempt begun = BeginSnapshot(handle_, base);
   Attempt& attempt = begun.attempt;
   if (created.empty()) {  // no attempt has been sent yet, so none has synced them
     attempt.sync_too = request_.data_keys;
-    attempt.sync_too.push_back(manifest_key_);
+    if (some) attempt.sync_too.push_back(manifest_key_);
   }
   iceberg::Snapshot& snapshot = begun.snapshot;
   snapshot.summary = Summarize(iceberg::CurrentSnapshot(metadata), Changes());

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -21,8 +22,10 @@ struct AppendRequest {
   std::optional<WrittenColumns> columns;       // absent: the table comes with these rows
   std::string batch_id;                        // empty: none
   std::map<std::string, std::string> summary;  // extra keys
-  IndexFn index;                               // may be empty: no index
-  int64_t started_boot_us = 0;                 // before the first data file was written
+  // Called on each base; an error ends the commit. May be empty.
+  std::function<Status(const Version& base)> check;
+  IndexFn index;                // may be empty: no index
+  int64_t started_boot_us = 0;  // before the first data file was written
 };
 
 struct AppendOutcome {
@@ -36,8 +39,8 @@ struct AppendOutcome {
   int64_t duplicate_snapshot = 0;
 };
 
-// Commits data files as one append snapshot, and in the same commit the columns that they add. On a
-// duplicate and on every error but kCommitUnknown the data files are deleted.
+// Commits data files, or none, as one append snapshot, and in the same commit the columns that they
+// add. On a duplicate and on every error but kCommitUnknown the data files are deleted.
 Result<AppendOutcome> CommitAppend(Handle& handle, const AppendRequest& request,
                                    const CommitOptions& options = {});
 

@@ -4,6 +4,7 @@
 
 #include "table/append_fn.h"
 #include "table/catalog.h"
+#include "table/rollup_fn.h"
 #include "table/row_delete.h"
 
 namespace timelake::detail {
@@ -12,9 +13,10 @@ namespace timelake::detail {
 class LakeImpl {
  public:
   std::shared_ptr<table::Catalog> catalog;
-  std::string location;    // URI of the root
-  table::AppendFn append;  // for SQL; empty: sessions only read
-  table::DeleteFn erase;   // likewise, for DELETE
+  std::string location;     // URI of the root
+  table::AppendFn append;   // for SQL; empty: sessions only read
+  table::DeleteFn erase;    // likewise, for DELETE
+  table::RollupFn rollups;  // likewise, for statements about rollups
 };
 
 }  // namespace timelake::detail

@@ -8,6 +8,7 @@
 #include "table/contract.h"
 #include "table/load.h"
 #include "table/next_metadata.h"
+#include "table/rollup_definition.h"
 #include "table/settings.h"
 #include "table/versions.h"
 
@@ -26,8 +27,10 @@ struct ByName {
   const char* what;
 };
 constexpr ByName kByName[] = {
-    {"timelake.rollups", "rollups of the Rust timelake go by names"},
-    {"timelake.rollup-source", "rollups of the Rust timelake go by names"},
+    {kRollups, "rollups go by names"},
+    {kRollupTables, "rollups go by names"},
+    {kRollupSource, "rollups go by names"},
+    {kRollupDefinition, "rollups go by names"},
     // Specification, "Column Projection".
     {"schema.name-mapping.default", "data files without field ids go by names"},
 };

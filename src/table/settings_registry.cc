@@ -88,6 +88,9 @@ const std::vector<SettingDef>& Rows() {
       {"latest-from-index", "true", kAtTable | kAtSession, kBool, 0, 0, "",
        "Queries that need the newest row of each series only take it from the last-value index.",
        "timelake.latest-from-index"},
+      {"rollup-routing", "true", kAtTable | kAtSession, kBool, 0, 0, "",
+       "Queries of a table are answered from its rollups where that gives the same.",
+       "timelake.rollup-routing"},
       {"aggregates-from-metadata", "true", kAtTable | kAtSession, kBool, 0, 0, "",
        "count, min and max take what they can from manifests and footers instead of rows.",
        "timelake.aggregates-from-metadata"},
@@ -145,6 +148,11 @@ const std::vector<SettingDef>& Rows() {
        "merged by appends although its files are few.",
        "timelake.compact-cold-after"},
 
+      {"rollup-refresh-interval", "1m", kAtTable, kDuration, 0, kThousandYears, "off",
+       "Of a rollup: an append to the table that it is made from refreshes it when the last "
+       "refresh is this long ago.",
+       "timelake.rollup-refresh-interval"},
+
       // What is kept of the past.
       {"chunk-tiers", "", kAtTable, kTiers, 0, 0, "",
        "Partitions that grow longer as their rows grow old: new rows go to the first span, and "
@@ -177,6 +185,20 @@ const std::vector<SettingDef>& Rows() {
       {"writer", "", kManaged, kText, 0, 0, "", "What created the table.", "timelake.writer"},
       {"commit-id", "", kManaged, kText, 0, 0, "",
        "Random id of the last commit that added no snapshot.", "timelake.commit-id"},
+      {"rollups", "", kManaged, kText, 0, 0, "",
+       "Rollups of the table that the Rust timelake knows, too.", "timelake.rollups"},
+      {"rollup-tables", "", kManaged, kText, 0, 0, "",
+       "Rollups of the table that it does not know.", "timelake.rollup-tables"},
+      {"rollup-definition", "", kManaged, kText, 0, 0, "", "What a rollup is made of.",
+       "timelake.rollup-definition"},
+      {"rollup-source", "", kManaged, kText, 0, 0, "",
+       "The table that a rollup is made from; this and the next two where the Rust timelake knows "
+       "such a rollup.",
+       "timelake.rollup-source"},
+      {"rollup-bucket", "", kManaged, kText, 0, 0, "", "The width of its buckets.",
+       "timelake.rollup-bucket"},
+      {"rollup-aggregates", "", kManaged, kText, 0, 0, "", "Its aggregates.",
+       "timelake.rollup-aggregates"},
       {"batch-id-log", "", kManaged, kText, 0, 0, "",
        "Where batch ids of expired snapshots are kept.", "timelake.batch-id-log"},
       {"dropped", "", kManaged, kText, 0, 0, "", "Marks the last version of a dropped table.",
@@ -187,11 +209,8 @@ const std::vector<SettingDef>& Rows() {
 
 // The peer's, up to its 0.7.0.
 constexpr std::string_view kElsewhere[] = {
-    "filter-pushdown",         "head-format",   "head-inline-bytes",
-    "in-list-pruning",         "newest-first",  "rollup-aggregates",
-    "read-dedup-strategy",     "rollup-bucket", "rollup-routing",
-    "rollup-refresh-interval", "rollup-source", "rollups",
-    "time-weighted-mean",
+    "filter-pushdown", "head-format",         "head-inline-bytes",  "in-list-pruning",
+    "newest-first",    "read-dedup-strategy", "time-weighted-mean",
 };
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "iceberg/invariants.h"
 #include "table/contract.h"
 #include "table/next_metadata.h"
+#include "table/rollup_definition.h"
 #include "table/versions.h"
 
 namespace timelake::table {
@@ -67,6 +68,7 @@ Result<Attempt> FinishSnapshot(const Handle& handle, const Version& base, Snapsh
       remember_index = std::move(object->on_success);
     }
   }
+  CarryPosition(*base.metadata, &snapshot.summary);
   if (IsShared(*base.metadata)) attempt.metadata.properties[kShared] = "true";
   attempt.snapshot_id = snapshot.snapshot_id;
   attempt.on_success = [env, uri = snapshot.manifest_list, rows = std::move(rows), remember_index] {

@@ -40,8 +40,8 @@ def test_ls(tl):
     assert tl("ls", "ns").out == "ns.a\n"
     assert tl("ls", "--json").json() == ["default.b", "ns.a"]
     rows = [line.split() for line in tl("ls", "--long").out.splitlines()]
-    assert rows[0] == ["table", "rows", "files", "size", "version", "chunk"]
-    assert rows[2][:3] == ["default.b", "3", "2"] and rows[3] == ["ns.a", "0", "0", "0", "B", "1", "day"]
+    assert rows[0] == ["table", "rows", "files", "size", "version", "chunk", "rollup_of"]
+    assert rows[2][:3] == ["default.b", "3", "2"] and rows[3] == ["ns.a", "0", "0", "0", "B", "1", "day", "-"]
     assert [entry["table"] for entry in tl("ls", "-l", "--json").json()] == ["default.b", "ns.a"]
 
 

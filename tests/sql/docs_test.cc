@@ -92,5 +92,7 @@ TEST(SqlDocs, EveryExampleGivesWhatItShows) { RunExamples("sql.md", 12); }
 
 TEST(SqlDocs, EveryExampleOfTablesGivesWhatItShows) { RunExamples("sql-tables.md", 7); }
 
+TEST(SqlDocs, EveryExampleOfRollupsGivesWhatItShows) { RunExamples("rollups.md", 5); }
+
 }  // namespace
 }  // namespace timelake::sqltest

@@ -198,7 +198,7 @@ TEST(ChangeColumns, ColumnsThatOthersUseStay) {
   metadata = Sample();
   metadata.properties["timelake.rollups"] = "ns.r";
   EXPECT_THAT(MessageOf(Change({{Kind::kRename, "n", "m", ""}}, &metadata)),
-              HasSubstr("rollups of the Rust timelake go by names (property timelake.rollups)"));
+              HasSubstr("rollups go by names (property timelake.rollups)"));
   EXPECT_TRUE(Change({{Kind::kAdd, "p", "int", ""}}, &metadata).ok());
 
   metadata = Sample();

@@ -98,6 +98,7 @@ const ValueCase kValues[] = {
      "true or false"},
     {"read-dedup", kAtTable | kAtSession, {"true", "false"}, {"", "yes", "1"}, "true or false"},
     {"latest-from-index", kAtTable | kAtSession, {"true", "false"}, {"", "on"}, "true or false"},
+    {"rollup-routing", kAtTable | kAtSession, {"true", "false"}, {"", "on"}, "true or false"},
     {"aggregates-from-metadata",
      kAtTable | kAtSession,
      {"true", "false"},
@@ -145,6 +146,7 @@ const ValueCase kValues[] = {
      "0 .. "},
     {"compact-min-files", kLayout, {"2", "8"}, {"", "0", "1", "many"}, "2 .. 2147483647"},
     {"compact-cold-after", kLayout, {"1h", "0s", "off"}, {"", "1", "never", "-1h"}, "or off"},
+    {"rollup-refresh-interval", kAtTable, {"1m", "0s", "off"}, {"", "1", "-1h"}, "or off"},
     {"chunk-tiers",
      kAtTable,
      {"hour:2d, day:90d, month", "day:1y,year", "day"},
@@ -168,6 +170,12 @@ const ValueCase kValues[] = {
     {"format-version", kManaged, {}, {"0.3.0"}, ""},
     {"writer", kManaged, {}, {"me"}, ""},
     {"commit-id", kManaged, {}, {"x"}, ""},
+    {"rollups", kManaged, {}, {"a.b"}, ""},
+    {"rollup-tables", kManaged, {}, {"a.b"}, ""},
+    {"rollup-definition", kManaged, {}, {"{}"}, ""},
+    {"rollup-source", kManaged, {}, {"a.b"}, ""},
+    {"rollup-bucket", kManaged, {}, {"1h"}, ""},
+    {"rollup-aggregates", kManaged, {}, {"[]"}, ""},
     {"batch-id-log", kManaged, {}, {"x"}, ""},
     {"dropped", kManaged, {}, {"true"}, ""},
 };
@@ -295,8 +303,8 @@ TEST(Settings, OthersProperties) {
 }
 
 TEST(Settings, ThePeersSettingsAreKnownButNotTaken) {
-  for (const char* name : {"in_list_pruning", "timelake.rollup-routing", "head-format",
-                           "read-dedup-strategy", "rollups"}) {
+  for (const char* name :
+       {"in_list_pruning", "timelake.newest-first", "head-format", "read-dedup-strategy"}) {
     for (SettingLevel level : kLevels) {
       EXPECT_THAT(ErrorOf(CheckSetting(name, "true", level)),
                   HasSubstr("is not one that this version of Timelake has"));

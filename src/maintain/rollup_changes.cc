@@ -1,0 +1,164 @@
+#include "maintain/rollup_changes.h"
+
+#include <algorithm>
+
+#include "base/civil_time.h"
+#include "base/text.h"
+#include "scan/key_range.h"
+#include "scan/scan.h"
+#include "table/manifests.h"
+
+namespace timelake::maintain {
+namespace {
+
+using iceberg::Snapshot;
+
+constexpr int64_t kLowest = std::numeric_limits<int64_t>::min();
+constexpr int64_t kHighest = std::numeric_limits<int64_t>::max();
+
+class Reader {
+ public:
+  Reader(const table::Env& env, const iceberg::TableMetadata& metadata,
+         const table::Contract& contract, const table::RollupPosition& position)
+      : env_(env), metadata_(metadata), contract_(contract), position_(position) {
+    columns_.time = iceberg::FindFieldById(*iceberg::CurrentSchema(metadata), *contract.time_id);
+  }
+
+  Result<SourceChanges> Read() {
+    const Snapshot* head = iceberg::CurrentSnapshot(metadata_);
+    std::vector<const Snapshot*> since;
+    const Snapshot* snapshot = head;
+    while (snapshot && snapshot->snapshot_id != position_.snapshot) {
+      since.push_back(snapshot);
+      snapshot = snapshot->parent_snapshot_id
+                     ? iceberg::SnapshotById(metadata_, *snapshot->parent_snapshot_id)
+                     : nullptr;
+    }
+    if (!snapshot || snapshot->sequence_number != position_.sequence) return changes_;
+    changes_.known = true;
+    if (head == snapshot) return changes_;
+    TL_RETURN_NOT_OK(ReadAdded(*head));
+    for (const Snapshot* step : since) {
+      const auto operation = step->summary.find("operation");
+      const bool only_adds = operation != step->summary.end() &&
+                             (operation->second == "append" || operation->second == "replace");
+      if (!only_adds) TL_RETURN_NOT_OK(ReadRemoved(*step));
+    }
+    return changes_;
+  }
+
+ private:
+  Span SpanOf(const iceberg::DataFile& file) const {
+    const scan::KeyRange range = scan::KeyRangeOf(file, nullptr, columns_);
+    return {range.first, range.last, file.file_size_in_bytes};
+  }
+
+  Status ReadAdded(const Snapshot& head) {
+    TL_ASSIGN_OR_RAISE(const auto rows, table::ReadRows(env_, head));
+    for (const auto& row : *rows) {
+      if (row.sequence_number <= position_.sequence) continue;
+      TL_ASSIGN_OR_RAISE(const auto manifest, table::ReadEntries(env_, row));
+      for (const auto& entry : manifest->entries) {
+        if (entry.status == iceberg::EntryStatus::kDeleted ||
+            entry.sequence_number.value_or(0) <= position_.sequence) {
+          continue;
+        }
+        if (entry.file.content == iceberg::FileContent::kData) {
+          changes_.touched.push_back(SpanOf(entry.file));
+        } else {  // it may be about any row
+          changes_.touched.push_back({kLowest, kHighest, 0});
+          changes_.removed = true;
+        }
+      }
+    }
+    return Status::OK();
+  }
+
+  Status ReadRemoved(const Snapshot& step) {
+    const int64_t cutoff = CutoffOf(step);
+    TL_ASSIGN_OR_RAISE(const auto rows, table::ReadRows(env_, step));
+    for (const auto& row : *rows) {
+      if (row.added_snapshot_id != step.snapshot_id || row.deleted_files_count == 0 ||
+          row.content != iceberg::ManifestContent::kData) {
+        continue;
+      }
+      TL_ASSIGN_OR_RAISE(const auto manifest, table::ReadEntries(env_, row));
+      for (const auto& entry : manifest->entries) {
+        if (entry.status != iceberg::EntryStatus::kDeleted ||
+            entry.snapshot_id != step.snapshot_id) {
+          continue;
+        }
+        Span span = SpanOf(entry.file);
+        if (span.first < cutoff) {
+          changes_.floor_us = std::max(changes_.floor_us, cutoff);
+          span.first = cutoff;
+        }
+        if (span.last < cutoff) continue;
+        changes_.touched.push_back(span);
+        changes_.removed = true;
+      }
+    }
+    return Status::OK();
+  }
+
+  // Rows before it that a snapshot removed were past the table's retention.
+  int64_t CutoffOf(const Snapshot& step) const {
+    const auto mark = step.summary.find(table::kRetentionCutoff);
+    if (mark != step.summary.end()) {
+      const auto cutoff = ParseInt64(mark->second);
+      if (cutoff.ok()) return *cutoff;
+    }
+    int64_t time = 0;
+    if (!contract_.retention_us ||
+        __builtin_mul_overflow(step.timestamp_ms, kMicrosPerMilli, &time) ||
+        __builtin_sub_overflow(time, *contract_.retention_us, &time)) {
+      return kLowest;
+    }
+    return time;
+  }
+
+  const table::Env& env_;
+  const iceberg::TableMetadata& metadata_;
+  const table::Contract& contract_;
+  const table::RollupPosition& position_;
+  scan::KeyColumns columns_;
+  SourceChanges changes_;
+};
+
+}  // namespace
+
+Result<SourceChanges> ReadSourceChanges(const table::Env& env,
+                                        const iceberg::TableMetadata& metadata,
+                                        const table::Contract& contract,
+                                        const table::RollupPosition& position) {
+  return Reader(env, metadata, contract, position).Read();
+}
+
+Result<bool> IsBehind(const table::Env& env, const iceberg::TableMetadata& source,
+                      const iceberg::TableMetadata& rollup) {
+  const Snapshot* head = iceberg::CurrentSnapshot(source);
+  if (!head) return false;
+  const auto position = table::ReadPosition(rollup);
+  if (!position || !position->todo.empty()) return true;
+  if (position->snapshot == head->snapshot_id) return false;
+  TL_ASSIGN_OR_RAISE(const auto contract, table::ReadContract(source));
+  if (!contract.is_time_series()) return true;
+  TL_ASSIGN_OR_RAISE(const auto changes, ReadSourceChanges(env, source, contract, *position));
+  return !changes.known || !changes.touched.empty();
+}
+
+Result<std::vector<Span>> LiveSpans(const table::Env& env, const iceberg::TableMetadata& metadata,
+                                    const table::Contract& contract) {
+  scan::KeyColumns columns;
+  columns.time = iceberg::FindFieldById(*iceberg::CurrentSchema(metadata), *contract.time_id);
+  TL_ASSIGN_OR_RAISE(const auto files,
+                     scan::ListFiles(env, metadata, iceberg::CurrentSnapshot(metadata), {}));
+  std::vector<Span> spans;
+  for (const auto& file : files) {
+    const scan::KeyRange range = scan::KeyRangeOf(*file, nullptr, columns);
+    spans.push_back({range.first, range.last, file->file_size_in_bytes});
+  }
+  return spans;
+}
+
+}  // namespace timelake::maintain
