@@ -215,8 +215,7 @@ void AddMaintain(CLI::App* app, Context* context) {
   auto arguments = std::make_shared<Arguments>();
   CLI::App* command = app->add_subcommand(
       "maintain",
-      "Refresh rollups, drop past partitions, merge small files, expire snapshots, delete what "
-      "nothing needs");
+      "Refresh rollups, drop past partitions, merge small files, expire snapshots");
   command->add_option("TABLES", arguments->tables, "Tables (default: all)")->type_name("");
   command->add_flag("--dry-run", arguments->options.dry_run,
                     "Only show what would be dropped and merged, and why");

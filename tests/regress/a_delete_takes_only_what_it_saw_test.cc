@@ -92,7 +92,7 @@ class DeleteTest : public LakeTest {
 
   static MaintainOptions OnlyCompact() {
     MaintainOptions options;
-    options.expire = options.retention = false;
+    options.expire = options.retention = options.rollups = false;
     options.full = true;
     return options;
   }

@@ -69,7 +69,7 @@ class Compaction : public LakeTest {
 
   static MaintainOptions OnlyCompact() {
     MaintainOptions options;
-    options.expire = false;
+    options.expire = options.rollups = false;
     return options;
   }
 };
