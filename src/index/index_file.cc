@@ -6,7 +6,6 @@
 #include <arrow/io/memory.h>
 #include <arrow/table.h>
 #include <arrow/util/byte_size.h>
-#include <arrow/util/thread_pool.h>
 
 #include "base/parallel.h"
 #include "iceberg/arrow_schema.h"

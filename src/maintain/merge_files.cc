@@ -5,8 +5,6 @@
 #include <string>
 #include <utility>
 
-#include <arrow/util/thread_pool.h>
-
 #include "base/memory.h"
 #include "base/parallel.h"
 #include "maintain/in_order.h"

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include <arrow/util/thread_pool.h>
-
 #include "base/memory.h"
 #include "base/parallel.h"
 #include "iceberg/arrow_schema.h"

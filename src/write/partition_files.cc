@@ -6,7 +6,6 @@
 
 #include "base/parallel.h"
 
-
 namespace timelake::write {
 
 Status WritePartitions(const FilePlan& plan, const Rows& rows, const Arrangement& arrangement,
