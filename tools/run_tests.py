@@ -193,6 +193,19 @@ def run(suite, build, env, slack):
     return Outcome(suite, seconds, passed, failed, note)
 
 
+def without_passed(lines):
+    """The lines but for what GoogleTest says of each test that passed."""
+    kept, begun = [], None
+    for line in lines:
+        if line.startswith("[ RUN      ]"):
+            begun = len(kept)
+        kept.append(line)
+        if line.startswith("[       OK ]") and begun is not None:
+            del kept[begun:]
+            begun = None
+    return [line for line in kept if not line.startswith("[----------]") and line.strip()]
+
+
 def report(outcome, build, slack):
     state = "ok" if outcome.ok else "FAILED"
     budget = outcome.suite.budget * slack
@@ -201,7 +214,8 @@ def report(outcome, build, slack):
           flush=True)
     if not outcome.ok:
         log = build / "test-logs" / f"{outcome.suite.name}.log"
-        lines = log.read_text(encoding="utf-8", errors="replace").splitlines() if log.exists() else []
+        text = log.read_text(encoding="utf-8", errors="replace") if log.exists() else ""
+        lines = without_passed(text.splitlines())
         if len(lines) > 150:
             print(f"    ... {len(lines) - 150} lines more in {os.path.relpath(log, ROOT)}")
         for line in lines[-150:]:

@@ -48,12 +48,18 @@ TableMetadata WithoutSnapshots(const table::Handle& handle, const table::Version
   return next;
 }
 
+// Snapshots from this time on are young. Of an age of nothing none is, not even one of this
+// millisecond or, as times of snapshots grow when many come in one, of the next.
+int64_t CutoffMs(int64_t now_ms, int64_t age_ms) {
+  return age_ms <= 0 ? std::numeric_limits<int64_t>::max() : now_ms - age_ms;
+}
+
 }  // namespace
 
 ExpiryPlan PlanExpiry(const TableMetadata& metadata, const table::Settings& settings,
                       int64_t now_ms) {
   ExpiryPlan plan;
-  const int64_t cutoff_ms = now_ms - settings.snapshot_retention_us / 1000;
+  const int64_t cutoff_ms = CutoffMs(now_ms, settings.snapshot_retention_us / 1000);
   const bool hold = now_ms < settings.keep_snapshots_until_ms;
   std::set<int64_t> of_branches;
   const auto keep_branch = [&](int64_t head, const BranchRule& rule) {
@@ -74,7 +80,7 @@ ExpiryPlan PlanExpiry(const TableMetadata& metadata, const table::Settings& sett
     }
     if (ref != nullptr && ref->min_snapshots_to_keep) rule.least = *ref->min_snapshots_to_keep;
     if (ref != nullptr && ref->max_snapshot_age_ms) {
-      rule.cutoff_ms = now_ms - *ref->max_snapshot_age_ms;
+      rule.cutoff_ms = CutoffMs(now_ms, *ref->max_snapshot_age_ms);
     }
     return rule;
   };

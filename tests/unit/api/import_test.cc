@@ -1,7 +1,10 @@
+#include <unistd.h>
+
 #include <atomic>
 #include <filesystem>
 #include <fstream>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -14,7 +17,8 @@ using regress::Must;
 using ::testing::HasSubstr;
 
 std::string BigFile() {
-  const auto path = std::filesystem::path(testing::TempDir()) / "import_test_big.csv";
+  const auto path =
+      std::filesystem::path(testing::TempDir()) / fmt::format("import_test_{}.csv", getpid());
   std::ofstream file(path);
   file << "time,v\n";
   for (int i = 0; i < 200'000; ++i) file << "2026-01-03T00:00:00." << i << "Z,1\n";

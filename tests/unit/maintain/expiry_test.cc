@@ -64,6 +64,21 @@ TEST_F(Expiry, MainKeepsTheNewestAndTheYoung) {
   EXPECT_THAT(Plan().expire, IsEmpty());
 }
 
+// Snapshots of one millisecond, as many commits to a table in memory are.
+TEST_F(Expiry, OfNoRetentionNoneIsYoung) {
+  Add(1, 0);
+  Add(2, 0, 1);
+  Add(3, -1, 2);
+  Add(4, -2, 3);
+  Ref("main", 4, "branch");
+  EXPECT_THAT(Plan().expire, IsEmpty());
+  settings_.snapshot_retention_us = 0;
+  EXPECT_THAT(Plan().expire, ElementsAre(1, 2));
+  settings_.snapshot_retention_us = 1000;
+  Ref("main", 4, "branch").max_snapshot_age_ms = 0;
+  EXPECT_THAT(Plan().expire, ElementsAre(1, 2));
+}
+
 TEST_F(Expiry, BranchesAndTagsKeepTheirs) {
   Add(1, 900);
   Add(2, 800, 1);

@@ -337,21 +337,27 @@ TEST(Result, InterruptEndsTheStream) {
 TEST(Result, AnErrorInTheMiddleEndsTheStream) {
   for (const int threads : {1, 4}) {
     const auto engine = PlainEngine(threads);
-    const auto reader = Open(*engine,
-                             "SELECT CASE WHEN i < 900000 THEN i ELSE error('too late') END "
-                             "FROM range(1000000) t(i)");
+    const auto opened = engine->Query(
+        "SELECT CASE WHEN i < 900000 THEN i ELSE error('too late') END "
+        "FROM range(1000000) t(i)");
+    Status status = opened.status();
+    // One of several threads may come to the end before there is a first batch.
+    if (threads == 1) {
+      ASSERT_TRUE(status.ok()) << status;
+    }
     int64_t rows = 0;
-    Status status;
-    while (true) {
+    while (status.ok()) {
       std::shared_ptr<arrow::RecordBatch> batch;
-      status = reader->ReadNext(&batch);
-      if (!status.ok() || !batch) break;
-      rows += batch->num_rows();
+      status = (*opened)->ReadNext(&batch);
+      if (status.ok() && !batch) break;
+      if (batch) rows += batch->num_rows();
     }
     EXPECT_LE(rows, 900000);
     EXPECT_EQ(KindOf(status), ErrorKind::kInvalidArgument) << status;
     EXPECT_THAT(status.message(), HasSubstr("too late"));
-    EXPECT_FALSE(Next(*reader));
+    if (opened.ok()) {
+      EXPECT_FALSE(Next(**opened));
+    }
     EXPECT_EQ(Cell(*Rows(*engine, "SELECT 1"), 0, 0), "1");
   }
 }

@@ -1,3 +1,5 @@
+#include <unistd.h>
+
 #include <filesystem>
 #include <map>
 #include <set>
@@ -357,7 +359,8 @@ TEST(BoundedAppend, NothingIsSeenInTheFolderThatIsNamedInErrors) {
   const auto batch = ManyReadings();
   Target target = TargetOf({});
   target.settings.write_memory_bytes = 1 << 15;
-  const auto folder = std::filesystem::path(testing::TempDir()) / "timelake-bounded-append";
+  const auto folder = std::filesystem::path(testing::TempDir()) /
+                      fmt::format("timelake-bounded-append-{}", getpid());
   std::filesystem::create_directories(folder);
   target.settings.temp_directory = folder;
   Generator generator(1);
