@@ -30,10 +30,15 @@ class Lake:
 
     def __init__(self, root):
         self.root = pathlib.Path(root)
+        self.env = dict(os.environ)
+
+    @property
+    def warehouse(self):
+        return str(self.root)
 
     def run(self, *arguments, check=True, stdin=None):
-        done = subprocess.run([BINARY, "-w", str(self.root), *map(str, arguments)], capture_output=True,
-                              text=True, input=stdin, timeout=300)
+        done = subprocess.run([BINARY, "-w", self.warehouse, *map(str, arguments)], capture_output=True,
+                              text=True, input=stdin, env=self.env, timeout=300)
         if check and done.returncode != 0:
             raise AssertionError(f"timelake {' '.join(map(str, arguments))}\n{done.stderr}")
         return done
@@ -43,8 +48,8 @@ class Lake:
         return [json.loads(line) for line in self.run("sql", "--format", "ndjson", query).stdout.splitlines()]
 
     def arrow(self, query):
-        out = subprocess.run([BINARY, "-w", str(self.root), "sql", "--format", "arrow", query],
-                             capture_output=True, check=True, timeout=300).stdout
+        out = subprocess.run([BINARY, "-w", self.warehouse, "sql", "--format", "arrow", query],
+                             capture_output=True, check=True, env=self.env, timeout=300).stdout
         return pa.ipc.open_stream(out).read_all()
 
     def append(self, table, data, **options):
@@ -63,6 +68,36 @@ class Lake:
         return self.root / (namespace or "default") / name
 
 
+class LakeInS3(Lake):
+    """A warehouse in a bucket of its own; `files` is where other files of the test lie."""
+
+    def __init__(self, server, files):
+        super().__init__(files)
+        self.server, self._warehouse = server, f"s3://{server.bucket()}/wh"
+        self.env |= server.env
+
+    @property
+    def warehouse(self):
+        return self._warehouse
+
+    def folder(self, table):
+        namespace, _, name = table.rpartition(".")
+        return f"{self.warehouse}/{namespace or 'default'}/{name}"
+
+    def properties(self):
+        """For PyIceberg."""
+        return {"s3.endpoint": self.server.endpoint, "s3.region": "us-east-1",
+                "s3.access-key-id": self.server.options["aws_access_key_id"],
+                "s3.secret-access-key": self.server.options["aws_secret_access_key"],
+                "py-io-impl": "pyiceberg.io.pyarrow.PyArrowFileIO"}
+
+    def secret(self):
+        """A statement for DuckDB."""
+        return (f"CREATE OR REPLACE SECRET lake (TYPE s3, KEY_ID '{self.server.options['aws_access_key_id']}', "
+                f"SECRET '{self.server.options['aws_secret_access_key']}', REGION 'us-east-1', URL_STYLE 'path', "
+                f"ENDPOINT '{self.server.endpoint.removeprefix('http://')}', USE_SSL false)")
+
+
 @pytest.fixture
 def lake(tmp_path):
     return Lake(tmp_path / "wh")
@@ -70,10 +105,10 @@ def lake(tmp_path):
 
 @pytest.fixture(scope="session")
 def duck():
-    """DuckDB with its own iceberg extension."""
+    """DuckDB with its own extensions for Iceberg and for files behind HTTP and in S3."""
     connection = duckdb.connect(config={"allow_unsigned_extensions": "true"})
-    for package, name in (("duckdb_extension_avro", "avro"), ("duckdb_extension_iceberg", "iceberg")):
-        folder = importlib.resources.files(package) / "extensions" / f"v{duckdb.__version__}"
+    for name in ("avro", "httpfs", "iceberg"):
+        folder = importlib.resources.files(f"duckdb_extension_{name}") / "extensions" / f"v{duckdb.__version__}"
         connection.execute(f"LOAD '{folder / (name + '.duckdb_extension')}'")
     connection.execute("SET TimeZone = 'UTC'")
     connection.execute("SET unsafe_enable_version_guessing = true")
@@ -89,6 +124,6 @@ def peer(code, *arguments, timeout=300):
     return done.stdout
 
 
-def pyiceberg_table(folder):
+def pyiceberg_table(folder, properties=()):
     from pyiceberg.table import StaticTable
-    return StaticTable.from_metadata(str(folder))
+    return StaticTable.from_metadata(str(folder), dict(properties))
