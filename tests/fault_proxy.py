@@ -1,4 +1,4 @@
-"""A proxy on 127.0.0.1 in front of an HTTP object store: counts requests, delays them, breaks them.
+"""A proxy on 127.0.0.1 in front of an object store (S3, Google, Azure): counts requests, delays them, breaks them.
 
 Each connection has a thread of its own, so the latency of one request delays no other. The client's
 Host header goes through unchanged, since signatures cover it; the store must not compare it with its
@@ -13,6 +13,7 @@ import socket
 import struct
 import threading
 import time
+import urllib.parse
 
 # What can happen to a request. The store has seen it, and may have done it, where "after" is said.
 ACTIONS = {
@@ -46,14 +47,29 @@ class Request:
 
     @property
     def kind(self):
-        """"GET", "PUT", ...; "LIST" for a GET that lists."""
-        listing = self.method == "GET" and ("list-type=" in self.path or "comp=list" in self.path)
-        return "LIST" if listing else self.method
+        """"GET", "PUT", ...; "LIST" for a GET that lists, "PUT" for Google's uploads of one request."""
+        path, _, query = self.path.partition("?")
+        google = re.fullmatch(r"/storage/v1/b/[^/]+/o", path)
+        if self.method == "GET" and ("list-type=" in query or "comp=list" in query or google):
+            return "LIST"
+        return "PUT" if self.method == "POST" and "uploadType=media" in query else self.method
+
+    @property
+    def key(self):
+        """The bucket and the object's name, with what a kind of store puts around them."""
+        path, _, query = self.path.partition("?")
+        names = urllib.parse.parse_qs(query).get("name", [])  # Google's uploads
+        return "/".join([urllib.parse.unquote(path), *names])
+
+    @property
+    def conditional(self):
+        """Whether it has effect only if the object is what the writer thinks it is."""
+        return bool({"if-none-match", "if-match"} & self.headers.keys()) or "ifGenerationMatch=" in self.path
 
     @property
     def name(self):
         """The last part of the key, with digits and hex that vary taken out."""
-        last = self.path.split("?")[0].rsplit("/", 1)[-1]
+        last = self.key.rsplit("/", 1)[-1]
         return re.sub(r"[0-9a-f]{8}-[0-9a-f-]{27}", "<uuid>", re.sub(r"snap-\d+", "snap-<id>", last))
 
 
@@ -172,11 +188,9 @@ class FaultProxy:
         self.close()
 
     def options(self, options):
-        """Storage options that lead here."""
-        return {**options, "aws_endpoint": self.endpoint}
-
-    def env(self, env):
-        return {**env, "AWS_ENDPOINT_URL": self.endpoint}
+        """Storage options, or variables of the environment, of the store: so that they lead here."""
+        store = "http://%s:%d" % self._upstream
+        return {name: value.replace(store, self.endpoint) for name, value in options.items()}
 
     def take(self):
         """The requests since the last call, by start; waits for those under way to be answered."""

@@ -14,7 +14,8 @@ class GcsServer:
     scheme = "gs"
 
     def __init__(self, port):
-        self.endpoint, self._buckets = f"http://127.0.0.1:{port}", 0
+        self.port, self._buckets = port, 0
+        self.endpoint = f"http://127.0.0.1:{port}"
         self.env = {"STORAGE_EMULATOR_HOST": self.endpoint}
         self.options = {
             "google_base_url": self.endpoint,

@@ -12,6 +12,8 @@ KEY, SECRET = "test-access-key", "test-secret-key-0123456789"
 
 
 class S3Server:
+    scheme = "s3"
+
     def __init__(self, port, folder):
         self.port, self.folder, self._buckets = port, folder, 0
         self.endpoint = f"http://127.0.0.1:{port}"

@@ -109,8 +109,8 @@ bool MayBeAsked(std::string_view url) {
   const size_t port = host.rfind(':');
   const size_t bracket = host.rfind(']');
   if (port != host.npos && (bracket == host.npos || port > bracket)) host = host.substr(0, port);
-  for (const char* local :
-       {"localhost", "127.0.0.1", "[::1]", "169.254.170.2", "169.254.170.23", "[fd00:ec2::23]"}) {
+  for (const char* local : {"localhost", "127.0.0.1", "[::1]", "169.254.169.254",
+                            "[fd00:ec2::254]", "169.254.170.2", "169.254.170.23", "[fd00:ec2::23]"}) {
     if (host == local) return true;
   }
   return false;

@@ -8,6 +8,7 @@
 #include "base/civil_time.h"
 #include "base/text.h"
 #include "store/digest.h"
+#include "store/gcs_subject.h"
 #include "store/remote_error.h"
 
 namespace timelake::store {
@@ -19,11 +20,6 @@ constexpr const char* kScope = "https://www.googleapis.com/auth/devstorage.read_
 constexpr const char* kWideScope = "https://www.googleapis.com/auth/cloud-platform";
 constexpr int64_t kLifetimeSeconds = 3600;  // the most that Google takes
 constexpr int64_t kBackdateSeconds = 10;    // clocks differ
-
-std::string Field(const Json& json, const char* name) {
-  const auto at = json.is_object() ? json.find(name) : json.end();
-  return json.is_object() && at != json.end() && at->is_string() ? at->get<std::string>() : "";
-}
 
 Status Missing(std::string_view name, std::string_view type) {
   return InvalidArgument("the credentials file of type {} has no {}", type, name);
@@ -41,14 +37,8 @@ class Finder {
   Result<AccessToken> OfServiceAccount(const Json& file) const;
   Result<AccessToken> OfUser(const Json& file);
   Result<AccessToken> OfExternalAccount(const Json& file);
-  Result<std::string> SubjectToken(const Json& source);
   Result<AccessToken> Impersonate(const std::string& url, const std::string& token);
   Result<AccessToken> OfMetadataServer();
-  static Status Check(const std::string& url) {
-    if (MayBeAsked(url)) return Status::OK();
-    return InvalidArgument("the credentials file names {}, which is neither https nor local",
-                           Quote(url));
-  }
 
   Clock& clock_;
   const GcsOptions& options_;
@@ -57,13 +47,13 @@ class Finder {
 };
 
 Result<AccessToken> Finder::OfServiceAccount(const Json& file) const {
-  const std::string email = Field(file, "client_email");
-  const std::string key = Field(file, "private_key");
+  const std::string email = TextField(file, "client_email");
+  const std::string key = TextField(file, "private_key");
   if (email.empty()) return Missing("client_email", "service_account");
   if (key.empty()) return Missing("private_key", "service_account");
   const int64_t now = FloorDiv(clock_.NowMicros(), kMicrosPerSecond);
   Json header = {{"alg", "RS256"}, {"typ", "JWT"}};
-  if (const std::string id = Field(file, "private_key_id"); !id.empty()) header["kid"] = id;
+  if (const std::string id = TextField(file, "private_key_id"); !id.empty()) header["kid"] = id;
   const Json claims = {{"iss", email},
                        {"sub", email},
                        {"scope", kScope},
@@ -83,66 +73,30 @@ Result<AccessToken> Finder::OfServiceAccount(const Json& file) const {
 Result<AccessToken> Finder::OfUser(const Json& file) {
   NameValues form = {{"grant_type", "refresh_token"}};
   for (const char* name : {"client_id", "client_secret", "refresh_token"}) {
-    form.emplace_back(name, Field(file, name));
+    form.emplace_back(name, TextField(file, name));
     if (form.back().second.empty()) return Missing(name, "authorized_user");
   }
-  std::string url = Field(file, "token_uri");
+  std::string url = TextField(file, "token_uri");
   if (url.empty()) url = "https://oauth2.googleapis.com/token";
-  TL_RETURN_NOT_OK(Check(url));
+  TL_RETURN_NOT_OK(CheckMayBeAsked(url));
   TL_ASSIGN_OR_RAISE(const HttpReply reply,
                      PostForm(&far_, url, std::move(form), "Google's token endpoint"));
   return ParseAccessToken(reply.text(), clock_.NowMicros(), "Google's token endpoint");
 }
 
-// The token of the other identity provider, which a file or a server beside the machine holds.
-Result<std::string> Finder::SubjectToken(const Json& source) {
-  std::string text;
-  if (const std::string path = Field(source, "file"); !path.empty()) {
-    TL_ASSIGN_OR_RAISE(text, ReadSecretFile(path, "the subject token file"));
-  } else if (const std::string url = Field(source, "url"); !url.empty()) {
-    TL_RETURN_NOT_OK(Check(url));
-    HttpRequest request;
-    request.method = "GET";
-    request.url = url;
-    if (const auto headers = source.find("headers");
-        headers != source.end() && headers->is_object()) {
-      for (const auto& [name, value] : headers->items()) {
-        if (value.is_string()) request.headers.emplace_back(name, value.get<std::string>());
-      }
-    }
-    TL_ASSIGN_OR_RAISE(const HttpReply reply,
-                       AskForCredentials(&near_, request, "the subject token's server"));
-    if (reply.status != 200) {
-      return IoError("credentials: the subject token's server answered HTTP {}", reply.status);
-    }
-    text = Trim(reply.text());
-  } else {
-    return Unsupported(
-        "the credentials file of type external_account has a credential_source without file and "
-        "url: AWS roles, programs and certificates are not done; give a token by "
-        "google_oauth_access_token or a credentials callback");
-  }
-  const auto format = source.find("format");
-  if (format != source.end() && Field(*format, "type") == "json") {
-    text = JsonField(text, Field(*format, "subject_token_field_name").c_str());
-  }
-  if (text.empty()) return IoError("credentials: the subject token is empty");
-  return text;
-}
-
 Result<AccessToken> Finder::OfExternalAccount(const Json& file) {
-  const std::string url = Field(file, "token_url");
-  const std::string audience = Field(file, "audience");
-  const std::string type = Field(file, "subject_token_type");
+  const std::string url = TextField(file, "token_url");
+  const std::string audience = TextField(file, "audience");
+  const std::string type = TextField(file, "subject_token_type");
   if (url.empty()) return Missing("token_url", "external_account");
   if (audience.empty()) return Missing("audience", "external_account");
   if (type.empty()) return Missing("subject_token_type", "external_account");
-  TL_RETURN_NOT_OK(Check(url));
+  TL_RETURN_NOT_OK(CheckMayBeAsked(url));
   const auto source = file.find("credential_source");
   if (source == file.end() || !source->is_object()) {
     return Missing("credential_source", "external_account");
   }
-  TL_ASSIGN_OR_RAISE(const std::string subject, SubjectToken(*source));
+  TL_ASSIGN_OR_RAISE(const std::string subject, FindSubjectToken(file, options_, clock_));
   TL_ASSIGN_OR_RAISE(
       const HttpReply reply,
       PostForm(&far_, url,
@@ -155,13 +109,13 @@ Result<AccessToken> Finder::OfExternalAccount(const Json& file) {
                "Google's token exchange"));
   TL_ASSIGN_OR_RAISE(AccessToken token,
                      ParseAccessToken(reply.text(), clock_.NowMicros(), "Google's token exchange"));
-  const std::string impersonate = Field(file, "service_account_impersonation_url");
+  const std::string impersonate = TextField(file, "service_account_impersonation_url");
   if (impersonate.empty()) return token;
   return Impersonate(impersonate, token.token);
 }
 
 Result<AccessToken> Finder::Impersonate(const std::string& url, const std::string& token) {
-  TL_RETURN_NOT_OK(Check(url));
+  TL_RETURN_NOT_OK(CheckMayBeAsked(url));
   HttpRequest request;
   request.method = "POST";
   request.url = url;
@@ -183,15 +137,15 @@ Result<AccessToken> Finder::Impersonate(const std::string& url, const std::strin
 }
 
 Result<AccessToken> Finder::OfFile(const Json& file) {
-  const std::string type = Field(file, "type");
+  const std::string type = TextField(file, "type");
   if (type == "service_account") return OfServiceAccount(file);
   if (type == "authorized_user") return OfUser(file);
   if (type == "external_account") return OfExternalAccount(file);
   if (type == "impersonated_service_account") {
-    const std::string url = Field(file, "service_account_impersonation_url");
+    const std::string url = TextField(file, "service_account_impersonation_url");
     const auto source = file.find("source_credentials");
     if (url.empty()) return Missing("service_account_impersonation_url", type);
-    if (source == file.end() || Field(*source, "type") == type) {
+    if (source == file.end() || TextField(*source, "type") == type) {
       return Missing("source_credentials", type);
     }
     TL_ASSIGN_OR_RAISE(const AccessToken token, OfFile(*source));

@@ -118,6 +118,7 @@ std::vector<std::string> GcsOptionNames() {
 Result<GcsOptions> ParseGcsOptions(const std::map<std::string, std::string>& options,
                                    const EnvLookup& env) {
   GcsOptions parsed;
+  parsed.env = env;
   TL_ASSIGN_OR_RAISE(const auto given,
                      ApplyOptions(Fields(&parsed), options, env, "a gs:// warehouse"));
   TL_RETURN_NOT_OK(UseHintsOfFile(&parsed, given.contains("google_base_url")));

@@ -23,6 +23,7 @@ struct GcsOptions : RemoteOptions {
   std::string well_known_file;      // of gcloud: application_default_credentials.json
   std::string metadata_host = "metadata.google.internal";
   bool ask_metadata = true;
+  EnvLookup env;  // what programs and AWS's sources of a credentials file look at
 };
 
 // As ParseS3Options. Reads the credentials file where one is named: that of an emulator names its
