@@ -24,7 +24,7 @@ Result<AzureCredentials> AskEntra(const AzureOptions& options, NameValues proof,
   const std::string url =
       options.authority_host + "/" + UriEncode(options.tenant_id, false) + "/oauth2/v2.0/token";
   const char* who = "Microsoft Entra";
-  TL_ASSIGN_OR_RAISE(const HttpReply reply, PostForm(&http, url, std::move(form), who));
+  TL_ASSIGN_OR_RAISE(const HttpReply reply, PostForm(&http, url, form, who));
   TL_ASSIGN_OR_RAISE(const AccessToken token,
                      ParseAccessToken(reply.text(), clock.NowMicros(), who));
   return OfToken(token);

@@ -88,17 +88,19 @@ Result<HttpReply> AskForCredentials(HttpClient* http, const HttpRequest& request
   return IoError("credentials: {} does not answer: {}", who, why);
 }
 
-Result<HttpReply> PostForm(HttpClient* http, const std::string& url, NameValues form,
+Result<HttpReply> PostForm(HttpClient* http, const std::string& url, const NameValues& form,
                            std::string_view who) {
   HttpRequest request;
   request.method = "POST";
   request.url = url;
   request.headers = {{"content-type", "application/x-www-form-urlencoded"}};
-  request.body = arrow::Buffer::FromString(QueryText(std::move(form)));
+  request.body = arrow::Buffer::FromString(QueryText(form));
   TL_ASSIGN_OR_RAISE(HttpReply reply, AskForCredentials(http, request, who));
   if (reply.status == 200) return reply;
-  return IoError("credentials: {} refused: HTTP {} {}", who, reply.status,
-                 ParseRemoteError(reply).code);
+  std::string code = ParseRemoteError(reply).code;
+  const bool repeats = std::any_of(form.begin(), form.end(),
+                                   [&](const auto& field) { return field.second == code; });
+  return IoError("credentials: {} refused: HTTP {} {}", who, reply.status, repeats ? "" : code);
 }
 
 bool MayBeAsked(std::string_view url) {
@@ -109,8 +111,8 @@ bool MayBeAsked(std::string_view url) {
   const size_t port = host.rfind(':');
   const size_t bracket = host.rfind(']');
   if (port != host.npos && (bracket == host.npos || port > bracket)) host = host.substr(0, port);
-  for (const char* local : {"localhost", "127.0.0.1", "[::1]", "169.254.169.254",
-                            "[fd00:ec2::254]", "169.254.170.2", "169.254.170.23", "[fd00:ec2::23]"}) {
+  for (const char* local : {"localhost", "127.0.0.1", "[::1]", "169.254.169.254", "[fd00:ec2::254]",
+                            "169.254.170.2", "169.254.170.23", "[fd00:ec2::23]"}) {
     if (host == local) return true;
   }
   return false;

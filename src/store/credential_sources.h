@@ -42,7 +42,7 @@ Result<HttpReply> AskForCredentials(HttpClient* http, const HttpRequest& request
                                     std::string_view who);
 
 // As AskForCredentials of a form; kIo, with the code of the refusal, for a status other than 200.
-Result<HttpReply> PostForm(HttpClient* http, const std::string& url, NameValues form,
+Result<HttpReply> PostForm(HttpClient* http, const std::string& url, const NameValues& form,
                            std::string_view who);
 
 // Whether secrets may go there: encrypted, or an eavesdropper would be on the machine itself.

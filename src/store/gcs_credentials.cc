@@ -79,8 +79,7 @@ Result<AccessToken> Finder::OfUser(const Json& file) {
   std::string url = TextField(file, "token_uri");
   if (url.empty()) url = "https://oauth2.googleapis.com/token";
   TL_RETURN_NOT_OK(CheckMayBeAsked(url));
-  TL_ASSIGN_OR_RAISE(const HttpReply reply,
-                     PostForm(&far_, url, std::move(form), "Google's token endpoint"));
+  TL_ASSIGN_OR_RAISE(const HttpReply reply, PostForm(&far_, url, form, "Google's token endpoint"));
   return ParseAccessToken(reply.text(), clock_.NowMicros(), "Google's token endpoint");
 }
 

@@ -16,7 +16,7 @@ namespace timelake::store {
 Result<AccessToken> FindGcsToken(const GcsOptions& options, Clock& clock);
 
 // The token of a credentials file: "service_account" (a token signed by ourselves, RFC 7523),
-// "authorized_user", "external_account" (RFC 8693, subject tokens from files and URLs) or
+// "authorized_user", "external_account" (RFC 8693; gcs_subject.h) or
 // "impersonated_service_account".
 Result<AccessToken> TokenOfGcsFile(std::string_view json, const GcsOptions& options, Clock& clock);
 

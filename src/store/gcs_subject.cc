@@ -97,8 +97,7 @@ Result<std::string> Source::OfAnswer(std::string_view text, bool must_expire,
     return IoError("credentials: the answer of {} is no JSON object of version 1", who);
   }
   if (JsonField(text, "success") != "true") {
-    return IoError("credentials: {} gives no token: code {}", who,
-                   Quote(JsonField(text, "code")));
+    return IoError("credentials: {} gives no token: code {}", who, Quote(JsonField(text, "code")));
   }
   const std::string type = JsonField(text, "token_type");
   const bool saml = type == "urn:ietf:params:oauth:token-type:saml2";
@@ -109,8 +108,10 @@ Result<std::string> Source::OfAnswer(std::string_view text, bool must_expire,
   }
   const auto expires = ParseInt64(JsonField(text, "expiration_time"));
   if (must_expire && !expires.ok()) {
-    return IoError("credentials: the answer of {} has no expiration_time, but there is an "
-                   "output_file", who);
+    return IoError(
+        "credentials: the answer of {} has no expiration_time, but there is an "
+        "output_file",
+        who);
   }
   if (expires.ok() && *expires <= FloorDiv(clock_.NowMicros(), kMicrosPerSecond)) {
     return IoError("credentials: the token of {} has expired", who);
@@ -170,8 +171,10 @@ Result<std::string> Source::Metadata(const char* field, const std::string& below
   const char* who = "the instance's metadata";
   const std::string url = TextField(source_, field);
   if (url.empty()) {
-    return InvalidArgument("the credentials file's source of AWS has no {}, and the environment "
-                           "does not tell what would be there", field);
+    return InvalidArgument(
+        "the credentials file's source of AWS has no {}, and the environment "
+        "does not tell what would be there",
+        field);
   }
   if (!session_) {
     session_ = "";

@@ -1,5 +1,7 @@
 #include "store/remote_error.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -10,6 +12,7 @@ namespace timelake::store {
 namespace {
 
 constexpr size_t kLongestText = 200;  // of an answer that is no document of a store
+constexpr size_t kLongestCode = 64;
 
 std::string Field(const nlohmann::json& object, const char* name) {
   const auto at = object.find(name);
@@ -33,6 +36,15 @@ RemoteError OfJson(std::string_view text) {
   return found;
 }
 
+// Codes are names, and shown; what is none may repeat what was sent, secrets among it.
+bool IsName(std::string_view code) {
+  constexpr std::string_view kOthers = "_-.";
+  return code.size() <= kLongestCode && std::all_of(code.begin(), code.end(), [&](char c) {
+           return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                  kOthers.find(c) != kOthers.npos;
+         });
+}
+
 }  // namespace
 
 bool RemoteError::NoBucket() const {
@@ -52,6 +64,7 @@ RemoteError ParseRemoteError(const HttpReply& reply) {
   }
   // An answer to HEAD has no body.
   if (error.code.empty()) error.code = reply.Header("x-ms-error-code");
+  if (!IsName(error.code)) error.code.clear();
   error.message = error.message.substr(0, error.message.find('\n'));
   return error;
 }

@@ -10,7 +10,7 @@ namespace timelake::store {
 // What a store says when it refuses a request: the XML of S3 and Azure, the JSON of Google, or
 // nothing but the status. Foreign bytes.
 struct RemoteError {
-  std::string code;  // "NoSuchKey"; empty: the store gave none
+  std::string code;  // "NoSuchKey"; empty: the store gave none that is a name
   std::string message;
 
   bool NoBucket() const;  // not the object is missing, but all that it would lie in

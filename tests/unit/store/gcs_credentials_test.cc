@@ -176,8 +176,6 @@ TEST_F(GcsCredentialsTest, AnotherIdentityProvider) {
   EXPECT_EQ(Must(Find()).expires_us, *FromCivil({2099, 1, 1, 0, 0, 0, 0}));
   file(fmt::format(R"({{"file": "{}"}})", File("subject", "S3CRET-other")), "");
   EXPECT_NE(Failure().find("HTTP 400 invalid_request"), std::string::npos);
-  file(R"({"environment_id": "aws1"})", "");
-  EXPECT_EQ(KindOf(Find().status()), ErrorKind::kUnsupported);
 }
 
 TEST_F(GcsCredentialsTest, AnImpersonatedServiceAccount) {

@@ -42,6 +42,14 @@ TEST(RemoteError, OfJson) {
   }
 }
 
+TEST(RemoteError, ACodeThatIsNoNameIsNotShown) {
+  for (const char* odd :
+       {R"({"error":"client_secret=S3CRET"})", R"({"error":{"status":"S3 CRET"}})",
+        "<Error><Code>GET /?sig=S3CRET</Code></Error>"}) {
+    EXPECT_EQ(Describe(Reply(400, odd)), "HTTP 400") << odd;
+  }
+}
+
 TEST(RemoteError, OfAHeader) {
   HttpReply reply = Reply(404, "");
   reply.headers["x-ms-error-code"] = "ContainerNotFound";
