@@ -22,6 +22,7 @@ struct Arguments {
   bool follow = false;
   int64_t flush_rows = 100'000;
   int64_t flush_ms = 1000;
+  std::string write_ahead;
 };
 
 Status RunFollow(Context* context, const Arguments& arguments) {
@@ -36,6 +37,7 @@ Status RunFollow(Context* context, const Arguments& arguments) {
   }
   options.flush_rows = arguments.flush_rows;
   options.flush_interval_ms = arguments.flush_ms;
+  options.write_ahead = arguments.write_ahead;
   options.json = arguments.json;
   ARROW_ASSIGN_OR_RAISE(Table table, context->OpenTable(arguments.table));
   return Follow(context, std::move(table), options);
@@ -43,6 +45,7 @@ Status RunFollow(Context* context, const Arguments& arguments) {
 
 Status Run(Context* context, const Arguments& arguments) {
   if (arguments.follow) return RunFollow(context, arguments);
+  if (!arguments.write_ahead.empty()) return UsageError("--write-ahead goes with --follow");
   ARROW_ASSIGN_OR_RAISE(auto options, ToImportOptions(arguments.append, arguments.read));
   ARROW_ASSIGN_OR_RAISE(Table table, context->OpenTable(arguments.table));
   ARROW_ASSIGN_OR_RAISE(auto files, InputFiles::Expand(arguments.files, options.read.format));
@@ -76,6 +79,11 @@ void AddAppend(CLI::App* app, Context* context) {
                                      "With --follow: milliseconds that a row waits for its commit, "
                                      "at most (default: 1000)")
                         ->type_name("MS"));
+  command
+      ->add_option("--write-ahead", arguments->write_ahead,
+                   "With --follow: a local file where rows are durable before their commit; what "
+                   "an earlier run left there is appended first, once")
+      ->type_name("FILE");
   AddJsonFlag(command, &arguments->json);
   SetExamples(command,
               "  timelake append cpu 'day1/*.csv.gz' day2.parquet\n"

@@ -44,12 +44,16 @@ struct FollowOptions {
   ImportOptions import;  // the format is CSV or TSV
   int64_t flush_rows = 100'000;
   int64_t flush_interval_ms = 1000;
+  // A local file in which records wait for their commit, if any (AppenderOptions::write_ahead).
+  std::string write_ahead;
   bool json = false;
 };
 
 // `append --follow`: appends the records of standard input as they come, in a commit when
 // `flush_rows` wait or the oldest has waited for `flush_interval_ms`; reports each commit when it
-// is durable. Ends with the input; Ctrl-C commits what has been read and ends it.
+// is durable. Ends with the input; Ctrl-C commits what has been read and ends it. With a
+// write-ahead file records are on the disk as soon as they are read, and what an earlier process
+// left there is committed first.
 Status Follow(Context* context, Table table, const FollowOptions& options);
 
 }  // namespace timelake::cli

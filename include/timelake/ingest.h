@@ -67,6 +67,11 @@ arrow::Result<ImportResult> ImportFiles(Table& table, const std::vector<std::str
                                         const ImportOptions& options = {},
                                         ImportResult* committed = nullptr);
 
+// The rows of files as ImportFiles appends them, for Table::Append or an Appender; errors name file
+// and line or row. Of the options those of reading, and of `append` on_future and settings.
+arrow::Result<std::shared_ptr<arrow::RecordBatchReader>> ReadFiles(
+    const Table& table, const std::vector<std::string>& files, const ImportOptions& options = {});
+
 // Creates the table from the first file's schema, then ImportFiles. A failure before anything was
 // committed drops the just created table.
 arrow::Result<ImportResult> CreateAndImport(Lake& lake, std::string_view name,

@@ -3,101 +3,28 @@
 
 #include <fmt/format.h>
 
-#include "api/append.h"
-#include "api/new_columns.h"
+#include "api/aligned_file.h"
 #include "base/text.h"
 #include "iceberg/arrow_schema.h"
-#include "ingest/csv_reader.h"
-#include "ingest/csv_text.h"
 #include "ingest/file_format.h"
 #include "ingest/file_schema.h"
-#include "ingest/parquet_file.h"
-#include "table/load.h"
 #include "table/table_impl.h"
 #include "timelake/ingest.h"
-#include "write/align.h"
 
 namespace timelake {
 namespace {
 
-using ingest::FileKind;
-
-// Opens files one after the other as batches in the table's schema, checked, with errors that name
-// the file.
-class FileSource {
- public:
-  FileSource(const write::Target& target, const ImportOptions& options, const table::Env& env)
-      : target_(target), options_(options), env_(env) {
-    write_options_.on_future = options.append.on_future.value_or(OnFuture::kError);
-    write_options_.now_us = env.clock->NowMicros();
-  }
-
-  class AlignedFile : public arrow::RecordBatchReader {
-   public:
-    std::shared_ptr<arrow::Schema> schema() const override { return schema_; }
-    Status ReadNext(std::shared_ptr<arrow::RecordBatch>* batch) override {
-      TL_RETURN_NOT_OK(input_->ReadNext(batch));
-      if (!*batch) return Status::OK();
-      TL_ASSIGN_OR_RAISE(*batch, aligner_->Align(**batch));
-      return Status::OK();
-    }
-    int64_t skipped() const { return aligner_->skipped(); }
-
-   private:
-    friend class FileSource;
-    write::Target target_;  // the aligner points into it
-    std::shared_ptr<arrow::RecordBatchReader> input_;
-    std::optional<write::Aligner> aligner_;
-    std::shared_ptr<arrow::Schema> schema_;
-  };
-
-  Result<std::shared_ptr<AlignedFile>> Open(const std::string& path) {
-    auto file = std::make_shared<AlignedFile>();
-    file->target_ = target_;
-    file->target_.table_name = target_.table_name + ", file " + path;
-    file->schema_ = iceberg::ToArrow(target_.schema);
-    TL_ASSIGN_OR_RAISE(file->input_, OpenInput(path));
-    TL_ASSIGN_OR_RAISE(
-        auto aligner, write::Aligner::Make(file->target_, *file->input_->schema(), write_options_));
-    file->aligner_.emplace(std::move(aligner));
-    TL_ASSIGN_OR_RAISE(const FileKind kind, ingest::KindOfFile(path, options_.read.format));
-    if (kind.format != FileFormat::kParquet) {
-      file->aligner_->NameRows(
-          [path, gzip = kind.gzip](int64_t row) { return ingest::LineOfRecord(path, gzip, row); },
-          "line");
-    }
-    return file;
-  }
-
- private:
-  Result<std::shared_ptr<arrow::RecordBatchReader>> OpenInput(const std::string& path) {
-    TL_ASSIGN_OR_RAISE(FileKind kind, ingest::KindOfFile(path, options_.read.format));
-    if (kind.format == FileFormat::kParquet) return ingest::ReadParquet(path);
-    ReadFilesOptions read = options_.read;
-    read.delimiter = ingest::DelimiterOf(read, kind.format);
-    TL_ASSIGN_OR_RAISE(auto source, ingest::OpenCsv(path, kind.gzip, read));
-    // An engine a file: a reader holds its engine's connection until its end.
-    TL_ASSIGN_OR_RAISE(auto engine, sql::Engine::Make({}));
-    return ingest::ReadCsv(*engine, source, target_.schema, read, target_.table_name,
-                           [this](const std::string& note) { env_.Log(LogLevel::kWarning, note); });
-  }
-
-  const write::Target& target_;
-  const ImportOptions& options_;
-  const table::Env& env_;
-  write::WriteOptions write_options_;
-};
-
 // The rows of one commit: whole files, so that nothing of a bad file is committed.
 class CommitReader : public arrow::RecordBatchReader {
  public:
-  CommitReader(FileSource& source, std::deque<std::string>& pending, int64_t limit,
-               const ImportOptions& options, std::shared_ptr<arrow::Schema> schema)
-      : source_(source),
+  CommitReader(const write::Target& target, const table::Env& env, std::deque<std::string>& pending,
+               int64_t limit, const ImportOptions& options)
+      : target_(target),
+        env_(env),
         pending_(pending),
         limit_(limit),
         options_(options),
-        schema_(std::move(schema)) {}
+        schema_(iceberg::ToArrow(target.schema)) {}
 
   void SetTotals(int64_t bytes_total) { bytes_total_ = bytes_total; }
   // Starts the next commit; false when nothing is left.
@@ -137,7 +64,7 @@ class CommitReader : public arrow::RecordBatchReader {
 
   Status OpenNext() {
     path_ = pending_.front();
-    TL_ASSIGN_OR_RAISE(file_, source_.Open(path_));
+    TL_ASSIGN_OR_RAISE(file_, api::AlignedFile::Open(path_, target_, options_, env_));
     pending_.pop_front();
     return Status::OK();
   }
@@ -153,12 +80,13 @@ class CommitReader : public arrow::RecordBatchReader {
     if (options_.progress) options_.progress(rows_, bytes_done_, bytes_total_);
   }
 
-  FileSource& source_;
+  const write::Target& target_;
+  const table::Env& env_;
   std::deque<std::string>& pending_;
   const int64_t limit_;
   const ImportOptions& options_;
   std::shared_ptr<arrow::Schema> schema_;
-  std::shared_ptr<FileSource::AlignedFile> file_;
+  std::shared_ptr<api::AlignedFile> file_;
   std::string path_;
   bool ended_ = false;
   int64_t rows_in_commit_ = 0;
@@ -187,26 +115,6 @@ Status WithCommitted(const Status& status, const ImportResult& done) {
                                  done.commits, done.commits == 1 ? "commit" : "commits"));
 }
 
-// The table's columns, and those of the files that it gets by the setting `new-columns`.
-Result<write::Target> ImportTarget(const detail::TableImpl& table,
-                                   const std::vector<std::string>& files,
-                                   const ImportOptions& options) {
-  // Not what the handle knows: to reading files one request more is nothing.
-  TL_ASSIGN_OR_RAISE(const table::Version newest, table::LoadNewest(*table.handle));
-  TL_ASSIGN_OR_RAISE(write::Target target,
-                     api::MakeTarget(*table.handle, *newest.metadata,
-                                     table.catalog->session_settings(), options.append.settings));
-  if (!target.settings.add_new_columns) return target;
-  ReadFilesOptions read = options.read;
-  if (!read.cancelled) read.cancelled = options.append.cancelled;
-  auto columns = ingest::NewColumnsOfFiles(files, target.schema, read);
-  if (!columns.ok()) return WithContext(columns.status(), "table " + target.table_name);
-  TL_ASSIGN_OR_RAISE(const auto metadata, api::WithNewColumns(target.table_name, newest.metadata,
-                                                              *iceberg::ToArrow(*columns)));
-  target.schema = *iceberg::CurrentSchema(*metadata);
-  return target;
-}
-
 }  // namespace
 
 arrow::Result<std::shared_ptr<arrow::Schema>> InferSchema(const std::string& path,
@@ -224,13 +132,12 @@ arrow::Result<ImportResult> ImportFiles(Table& table, const std::vector<std::str
     return InvalidArgument("rows per commit {}: accepted are 0 (one commit a file) and up",
                            options.rows_per_commit);
   }
-  TL_ASSIGN_OR_RAISE(const write::Target target, ImportTarget(*table.impl(), files, options));
+  TL_ASSIGN_OR_RAISE(const write::Target target, api::ImportTarget(*table.impl(), files, options));
   std::deque<std::string> pending(files.begin(), files.end());
   int64_t bytes = 0;
   for (const auto& file : files) bytes += ingest::FileSize(file);
-  FileSource source(target, options, table.impl()->handle->env());
-  CommitReader reader(source, pending, options.rows_per_commit, options,
-                      iceberg::ToArrow(target.schema));
+  CommitReader reader(target, table.impl()->handle->env(), pending, options.rows_per_commit,
+                      options);
   reader.SetTotals(bytes);
   int64_t skipped = 0;
   for (int64_t number = 0; reader.NextCommit(); ++number) {

@@ -3,6 +3,7 @@
 import json
 import signal
 import subprocess
+import time
 
 import pytest
 
@@ -121,6 +122,75 @@ def test_a_kill_leaves_nothing_behind(tl):
     feed.process.kill()
     assert feed.end()[0] == -signal.SIGKILL
     assert 1 <= count(tl) <= 2
+
+
+class KeptFeed(Feed):
+    """With a write-ahead file, which is looked at to see what has been taken."""
+
+    def __init__(self, tl, *arguments):
+        self.ahead = tl.folder / "ahead"
+        super().__init__(tl, "--write-ahead", str(self.ahead), *arguments)
+
+    def send_and_wait(self, text):
+        before = self.ahead.stat().st_size if self.ahead.exists() else 0
+        self.send(text)
+        for _ in range(6000):
+            if self.ahead.exists() and self.ahead.stat().st_size > before:
+                return
+            time.sleep(0.01)
+        raise AssertionError("the write-ahead file did not grow")
+
+
+def test_a_kill_loses_nothing_with_a_write_ahead_file(tl):
+    tl.make_table(rows=None)
+    feed = KeptFeed(tl, "--flush-ms", "3600000")
+    feed.send_and_wait(HEADER)  # opened
+    feed.send_and_wait(record(1) + record(2))
+    feed.send_and_wait(record(3))
+    feed.process.kill()
+    assert feed.end()[0] == -signal.SIGKILL
+    assert count(tl) == 0
+    again = KeptFeed(tl, "--flush-ms", "3600000")
+    told = again.report()
+    assert told == {"table": "default.t", "recovered": 3, "version": told["version"], "total_rows": 3}
+    assert count(tl) == 3
+    again.send(HEADER + record(4))
+    assert again.end() == (0, "")
+    assert json.loads(again.process.stdout.readline())["total_rows"] == 4
+    assert tl.rows("SELECT count(*) AS n, count(DISTINCT time) AS d FROM t") == [{"n": 4, "d": 4}]
+    assert not again.ahead.exists()
+
+
+def test_many_rows_through_a_write_ahead_file(tl):
+    tl.make_table(rows=None)
+    feed = KeptFeed(tl, "--flush-rows", "1000", "--flush-ms", "60000")
+    feed.send(HEADER + "".join(record(i % 3600, f"d{i // 3600}") for i in range(5000)))
+    assert feed.end() == (0, "")
+    reports = [json.loads(line) for line in feed.process.stdout]
+    assert reports[-1]["total_rows"] == 5000 and sum(r["rows"] for r in reports) == 5000
+    assert len(reports) <= 6 and count(tl) == 5000
+    assert not feed.ahead.exists()
+
+
+def test_an_error_commits_what_was_kept_before_it(tl):
+    tl.make_table(rows=None)
+    feed = KeptFeed(tl, "--flush-ms", "3600000")
+    feed.send_and_wait(HEADER)
+    feed.send_and_wait(record(1))
+    feed.send("2024-01-01T00:00:09Z,a,oops,1\n")
+    code, error = feed.end()
+    assert code == 1 and "oops" in error and "standard input (counting from its line 3" in error
+    assert "1 commit with 1 row made before the error stay" in error
+    assert count(tl) == 1 and not feed.ahead.exists()
+
+
+def test_wrong_use_of_a_write_ahead_file(tl):
+    tl.make_table(rows=None)
+    tl.fails("append", "t", "x.csv", "--write-ahead", "a", code=2, says="--write-ahead goes with --follow")
+    (tl.folder / "notes").write_text("some notes of somebody")
+    tl.fails("append", "t", "-", "--follow", "--input-format", "csv", "--write-ahead", str(tl.folder / "notes"), code=1,
+             says="is no write-ahead file")
+    assert (tl.folder / "notes").read_text() == "some notes of somebody"
 
 
 def test_a_kill_while_standard_input_is_copied_leaves_nothing_behind(tl):
