@@ -140,6 +140,8 @@ class AppendCall {
     write::Target target;
     table::WrittenColumns columns;
     write::Written written;
+    // The index if the rows come next after `base`; made while the files were written.
+    std::optional<index::PreparedIndex> index;
     int64_t started_boot_us = 0;
   };
 
@@ -192,6 +194,13 @@ Result<std::unique_ptr<AppendCall::Round>> AppendCall::Write(
   write_options.now_us = env.clock->NowMicros();
   write_options.cancelled = options_.cancelled;
   write_options.coarse_spec = table::CoarseSpec(*metadata);
+  const bool may_prepare = !create_ && round->target.contract.is_time_series();
+  if (may_prepare && metadata == round->base.metadata) {
+    write_options.on_newest = [&env, round = round.get()](const auto& newest) {
+      auto prepared = index::PrepareIndex(env, *round->base.metadata, newest, round->target.schema);
+      if (prepared.ok()) round->index = *std::move(prepared);  // else the commit finds out why
+    };
+  }
   round->started_boot_us = env.clock->BootMicros();
   auto written = write::WriteData(env, round->target, reader, write_options);
   if (!written.ok()) {
@@ -216,10 +225,15 @@ Result<table::AppendOutcome> AppendCall::Commit(const Round& round) const {
   }
   request.started_boot_us = round.started_boot_us;
   if (round.target.contract.is_time_series() && round.written.newest) {
-    request.index = [&handle = handle_, newest = round.written.newest,
-                     schema = round.target.schema](const Version& on, int64_t snapshot_id) {
-      return index::NextIndex(handle.env(), handle.folder(), *on.metadata, snapshot_id, newest,
-                              schema);
+    request.index = [&handle = handle_, &round](
+                        const Version& on,
+                        int64_t snapshot_id) -> Result<std::optional<table::IndexObject>> {
+      const table::Env& env = handle.env();
+      if (round.index && on.metadata == round.base.metadata) {
+        return index::NamedIndex(env, handle.folder(), snapshot_id, *round.index);
+      }
+      return index::NextIndex(env, handle.folder(), *on.metadata, snapshot_id, round.written.newest,
+                              round.target.schema);
     };
   }
   table::CommitOptions options;

@@ -21,27 +21,26 @@ bool StaysPart(int64_t base_rows, int64_t part_rows, int64_t new_rows) {
          2.0 * static_cast<double>(base_rows) * static_cast<double>(new_rows);
 }
 
-Result<table::IndexObject> Object(const table::Env& env, const std::string& folder,
-                                  int64_t snapshot_id, const char* kind, const Batch& rows,
-                                  const iceberg::Schema& schema, const char* summary_key) {
-  TL_ASSIGN_OR_RAISE(auto bytes, Encode(rows, schema));
-  const std::string key = fmt::format("{}/metadata/{}-{}-{}.parquet", folder, kind, snapshot_id,
-                                      FormatUuid(NewUuidV4(*env.random)));
-  const std::string uri = store::UriOf(*env.store, key);
-  table::IndexObject object;
-  object.summary[summary_key] = uri;
-  object.put = store::PutRequest{key, std::move(bytes)};
-  object.on_success = [env, uri, rows] { Remember(env, uri, rows); };
-  return object;
+Result<PreparedIndex> Prepared(bool is_part, Batch rows, const iceberg::Schema& schema) {
+  PreparedIndex index;
+  index.is_part = is_part;
+  TL_ASSIGN_OR_RAISE(index.bytes, Encode(rows, schema));
+  index.rows = std::move(rows);
+  return index;
+}
+
+Result<PreparedIndex> Whole(const Batch& rows, const iceberg::Schema& schema) {
+  TL_ASSIGN_OR_RAISE(auto index, Prepared(/*is_part=*/false, rows, schema));
+  index.summary[table::kIndexRows] = std::to_string(rows->num_rows());
+  return index;
 }
 
 // The base of the head with a larger part; nullopt if the whole is to be written.
-Result<std::optional<table::IndexObject>> NextPart(const table::Env& env, const std::string& folder,
-                                                   const iceberg::TableMetadata& metadata,
-                                                   const iceberg::Snapshot& head,
-                                                   int64_t snapshot_id, const Batch& newest,
-                                                   const iceberg::Schema& schema,
-                                                   const table::Contract& contract) {
+Result<std::optional<PreparedIndex>> NextPart(const table::Env& env,
+                                              const iceberg::TableMetadata& metadata,
+                                              const iceberg::Snapshot& head, const Batch& newest,
+                                              const iceberg::Schema& schema,
+                                              const table::Contract& contract) {
   // An index and its parts have the same columns.
   if (head.schema_id != metadata.current_schema_id) return std::nullopt;
   const auto ancestor = FindAncestor(env, metadata, head);
@@ -55,29 +54,39 @@ Result<std::optional<table::IndexObject>> NextPart(const table::Env& env, const 
     TL_ASSIGN_OR_RAISE(part, Merge(*known, newest, schema, contract));
   }
   if (!StaysPart(*parts.base_rows, part->num_rows(), newest->num_rows())) return std::nullopt;
-  TL_ASSIGN_OR_RAISE(auto object,
-                     Object(env, folder, snapshot_id, "lvp", part, schema, table::kIndexPart));
-  object.summary[table::kIndexBase] = parts.base;
-  object.summary[table::kIndexRows] = std::to_string(*parts.base_rows);
-  return object;
+  TL_ASSIGN_OR_RAISE(auto index, Prepared(/*is_part=*/true, std::move(part), schema));
+  index.summary[table::kIndexBase] = parts.base;
+  index.summary[table::kIndexRows] = std::to_string(*parts.base_rows);
+  return index;
 }
 
 }  // namespace
 
-Result<table::IndexObject> WholeIndex(const table::Env& env, const std::string& folder,
-                                      int64_t snapshot_id, const Batch& rows,
-                                      const iceberg::Schema& schema) {
-  TL_ASSIGN_OR_RAISE(auto object,
-                     Object(env, folder, snapshot_id, "lvi", rows, schema, table::kLastValueIndex));
-  object.summary[table::kIndexRows] = std::to_string(rows->num_rows());
+table::IndexObject NamedIndex(const table::Env& env, const std::string& folder, int64_t snapshot_id,
+                              const PreparedIndex& prepared) {
+  const std::string key =
+      fmt::format("{}/metadata/{}-{}-{}.parquet", folder, prepared.is_part ? "lvp" : "lvi",
+                  snapshot_id, FormatUuid(NewUuidV4(*env.random)));
+  const std::string uri = store::UriOf(*env.store, key);
+  table::IndexObject object;
+  object.summary = prepared.summary;
+  object.summary[prepared.is_part ? table::kIndexPart : table::kLastValueIndex] = uri;
+  object.put = store::PutRequest{key, prepared.bytes};
+  object.on_success = [env, uri, rows = prepared.rows] { Remember(env, uri, rows); };
   return object;
 }
 
-Result<std::optional<table::IndexObject>> NextIndex(const table::Env& env,
-                                                    const std::string& folder,
-                                                    const iceberg::TableMetadata& base,
-                                                    int64_t snapshot_id, const Batch& newest,
-                                                    const iceberg::Schema& schema) {
+Result<table::IndexObject> WholeIndex(const table::Env& env, const std::string& folder,
+                                      int64_t snapshot_id, const Batch& rows,
+                                      const iceberg::Schema& schema) {
+  TL_ASSIGN_OR_RAISE(const auto index, Whole(rows, schema));
+  return NamedIndex(env, folder, snapshot_id, index);
+}
+
+Result<std::optional<PreparedIndex>> PrepareIndex(const table::Env& env,
+                                                  const iceberg::TableMetadata& base,
+                                                  const Batch& newest,
+                                                  const iceberg::Schema& schema) {
   // The rows were aligned to another schema than the one now current: no index for this snapshot; a
   // later append builds it again from the files.
   if (!iceberg::SameFields(schema, *iceberg::CurrentSchema(base))) return std::nullopt;
@@ -85,16 +94,25 @@ Result<std::optional<table::IndexObject>> NextIndex(const table::Env& env,
   if (const auto* head = iceberg::CurrentSnapshot(base)) {
     TL_ASSIGN_OR_RAISE(const table::Contract contract, table::ReadContract(base));
     if (!table::IsShared(base)) {
-      TL_ASSIGN_OR_RAISE(auto part,
-                         NextPart(env, folder, base, *head, snapshot_id, newest, schema, contract));
+      TL_ASSIGN_OR_RAISE(auto part, NextPart(env, base, *head, newest, schema, contract));
       if (part) return part;
     }
     TL_ASSIGN_OR_RAISE(auto older, ValidAt(env, base, *head, contract));
     if (!older) return std::nullopt;
     TL_ASSIGN_OR_RAISE(rows, Merge(*older, newest, schema, contract));
   }
-  TL_ASSIGN_OR_RAISE(auto object, WholeIndex(env, folder, snapshot_id, rows, schema));
-  return object;
+  TL_ASSIGN_OR_RAISE(auto whole, Whole(rows, schema));
+  return whole;
+}
+
+Result<std::optional<table::IndexObject>> NextIndex(const table::Env& env,
+                                                    const std::string& folder,
+                                                    const iceberg::TableMetadata& base,
+                                                    int64_t snapshot_id, const Batch& newest,
+                                                    const iceberg::Schema& schema) {
+  TL_ASSIGN_OR_RAISE(const auto prepared, PrepareIndex(env, base, newest, schema));
+  if (!prepared) return std::nullopt;
+  return NamedIndex(env, folder, snapshot_id, *prepared);
 }
 
 }  // namespace timelake::index

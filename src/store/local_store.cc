@@ -5,10 +5,15 @@
 
 #include <algorithm>
 #include <functional>
+#include <memory>
+#include <mutex>
 #include <set>
+#include <utility>
+#include <vector>
 
 #include <arrow/io/file.h>
 
+#include "base/memory.h"
 #include "base/parallel.h"
 #include "store/local_file.h"
 #include "store/local_folder.h"
@@ -51,7 +56,8 @@ Result<Fd> OpenFile(const std::string& path, struct stat* st) {
 }
 
 Result<std::shared_ptr<arrow::Buffer>> ReadWhole(int fd, const std::string& path, int64_t size) {
-  TL_ASSIGN_OR_RAISE(std::shared_ptr<arrow::Buffer> bytes, arrow::AllocateBuffer(size));
+  TL_ASSIGN_OR_RAISE(std::shared_ptr<arrow::Buffer> bytes,
+                     arrow::AllocateBuffer(size, CurrentPool()));
   for (int64_t at = 0; at < size;) {
     const ssize_t got = Uninterrupted(
         [&] { return pread(fd, bytes->mutable_data() + at, static_cast<size_t>(size - at), at); });
@@ -80,6 +86,28 @@ Status AllAtOnce(const std::vector<std::function<Status()>>& tasks) {
   for (Status& status : results) TL_RETURN_NOT_OK(std::move(status));
   return Status::OK();
 }
+
+// The bytes of a conditional put, in a file without a name.
+class StagedFile : public StagedPut {
+ public:
+  StagedFile(std::shared_ptr<arrow::Buffer> bytes, NewFile file)
+      : bytes_(std::move(bytes)), file_(std::move(file)) {}
+
+  bool IsOf(const std::string& key, const arrow::Buffer* bytes) const {
+    return bytes_.get() == bytes && file_.target() == key;
+  }
+  Status Sync() override {
+    if (!synced_) TL_RETURN_NOT_OK(file_.SyncData());
+    synced_ = true;
+    return Status::OK();
+  }
+  NewFile& file() { return file_; }
+
+ private:
+  const std::shared_ptr<arrow::Buffer> bytes_;
+  NewFile file_;
+  bool synced_ = false;
+};
 
 class LocalStore : public ObjectStore {
  public:
@@ -143,6 +171,15 @@ class LocalStore : public ObjectStore {
     return AllAtOnce(tasks);
   }
 
+  std::shared_ptr<StagedPut> Stage(const std::string& key,
+                                   const std::shared_ptr<arrow::Buffer>& bytes) override {
+    auto made = CheckPut(key, bytes).ok() ? MakeStaged(key, bytes)
+                                          : Result<std::shared_ptr<StagedFile>>(nullptr);
+    if (!made.ok() || *made == nullptr) return nullptr;  // the put will say why
+    const std::lock_guard lock(staged_mutex_);
+    staged_.push_back(*made);
+    return *std::move(made);
+  }
   Result<ConditionalPutReply> PutIfAbsent(const std::string& key,
                                           std::shared_ptr<arrow::Buffer> bytes) override;
   Result<ConditionalPutReply> PutIfMatch(const std::string& key,
@@ -205,7 +242,7 @@ class LocalStore : public ObjectStore {
     struct stat st;
     TL_ASSIGN_OR_RAISE(Fd fd, OpenFile(key, &st));
     if (!fd.ok()) return NotFound("{}: no such file", key);
-    TL_ASSIGN_OR_RAISE(auto file, arrow::io::ReadableFile::Open(fd.get()));
+    TL_ASSIGN_OR_RAISE(auto file, arrow::io::ReadableFile::Open(fd.get(), CurrentPool()));
     fd.Release();  // the file closes it
     return file;
   }
@@ -213,6 +250,25 @@ class LocalStore : public ObjectStore {
  private:
   Result<NewFile> Create(const std::string& key) {
     return NewFile::Create(key, options_.abilities, &folders_);
+  }
+  Result<std::shared_ptr<StagedFile>> MakeStaged(const std::string& key,
+                                                 const std::shared_ptr<arrow::Buffer>& bytes) {
+    TL_ASSIGN_OR_RAISE(NewFile file, Create(key));
+    TL_RETURN_NOT_OK(file.Write(bytes->data(), bytes->size()));
+    return std::make_shared<StagedFile>(bytes, std::move(file));
+  }
+  // What Stage made of these bytes, for one put; null: nothing, or it is gone.
+  std::shared_ptr<StagedFile> TakeStaged(const std::string& key, const arrow::Buffer* bytes) {
+    const std::lock_guard lock(staged_mutex_);
+    std::shared_ptr<StagedFile> found;
+    std::erase_if(staged_, [&](const std::weak_ptr<StagedFile>& one) {
+      auto staged = one.lock();
+      if (staged == nullptr) return true;
+      if (found != nullptr || !staged->IsOf(key, bytes)) return false;
+      found = std::move(staged);
+      return true;
+    });
+    return found;
   }
   int64_t Date(const std::string& key) { return clocks_.Date(FolderOf(key), options_.abilities); }
 
@@ -228,6 +284,8 @@ class LocalStore : public ObjectStore {
   const LocalStoreOptions options_;
   Folders folders_;
   FolderClocks clocks_;
+  std::mutex staged_mutex_;
+  std::vector<std::weak_ptr<StagedFile>> staged_;
 };
 
 ConditionalPutReply Stored(ObjectInfo info) {
@@ -246,9 +304,12 @@ Result<ConditionalPutReply> LocalStore::PutIfAbsent(const std::string& key,
   if (lstat(key.c_str(), &st) == 0) return Refused(PutOutcome::kExists, key, taken);
 
   // The bytes and all folders above are durable before the name is there for others to build on.
-  TL_ASSIGN_OR_RAISE(NewFile file, Create(key));
-  TL_RETURN_NOT_OK(file.Write(bytes->data(), bytes->size()));
-  TL_RETURN_NOT_OK(file.SyncData());
+  std::shared_ptr<StagedFile> staged = TakeStaged(key, bytes.get());
+  if (staged == nullptr) {
+    TL_ASSIGN_OR_RAISE(staged, MakeStaged(key, bytes));
+  }
+  TL_RETURN_NOT_OK(staged->Sync());
+  NewFile& file = staged->file();
   TL_RETURN_NOT_OK(folders_.SyncNames(FolderOf(key)));
 
   std::string why;

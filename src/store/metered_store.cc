@@ -91,6 +91,10 @@ class MeteredStore : public ObjectStore {
     metric_("store.sync", static_cast<int64_t>(keys.size()));
     return base_->Sync(keys);
   }
+  std::shared_ptr<StagedPut> Stage(const std::string& key,
+                                   const std::shared_ptr<arrow::Buffer>& bytes) override {
+    return base_->Stage(key, bytes);
+  }
   Result<ConditionalPutReply> PutIfAbsent(const std::string& key,
                                           std::shared_ptr<arrow::Buffer> bytes) override {
     Written("store.put_if_absent", *bytes);

@@ -194,6 +194,11 @@ Result<Location> WebFolder(std::string_view location, const Scheme& scheme) {
 
 }  // namespace
 
+std::shared_ptr<StagedPut> ObjectStore::Stage(const std::string&,
+                                              const std::shared_ptr<arrow::Buffer>&) {
+  return nullptr;
+}
+
 Status ObjectStore::PutAll(const std::vector<PutRequest>& requests) {
   for (const PutRequest& request : requests) {
     TL_RETURN_NOT_OK(Put(request.key, request.bytes).status());

@@ -74,6 +74,14 @@ struct PutRequest {
   std::shared_ptr<arrow::Buffer> bytes;
 };
 
+// Bytes on their way to a PutIfAbsent. Destroying it before leaves nothing behind.
+class StagedPut {
+ public:
+  virtual ~StagedPut() = default;
+  // Makes the bytes durable. Once, by one thread, and not during the put.
+  virtual Status Sync() = 0;
+};
+
 class ObjectStore {
  public:
   virtual ~ObjectStore() = default;
@@ -91,6 +99,12 @@ class ObjectStore {
   // Makes the named objects and the folders that lead to them survive a power loss (fdatasync of
   // each, fsync of the folders); object stores do nothing.
   virtual Status Sync(const std::vector<std::string>& keys) = 0;
+
+  // Does what a later PutIfAbsent of the very same buffer would make wait, as far as nobody can see
+  // it: the local store writes the bytes to a file without a name, so that they need not become
+  // durable only then. Null: there is nothing to gain.
+  virtual std::shared_ptr<StagedPut> Stage(const std::string& key,
+                                           const std::shared_ptr<arrow::Buffer>& bytes);
 
   // Creates `key` if it does not exist; durable when it answers kCreated. Never an error for what
   // a store may answer: see PutOutcome. An error means that the request was certainly not sent.

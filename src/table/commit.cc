@@ -7,6 +7,7 @@
 #include <arrow/buffer.h>
 #include <fmt/format.h>
 
+#include "base/parallel.h"
 #include "iceberg/invariants.h"
 #include "table/fork_check.h"
 #include "table/hint.h"
@@ -26,6 +27,7 @@ constexpr int64_t kMaxRoundTripUs = 1'000'000;  // what took longer was a machin
 struct Sent {
   Version base;
   std::shared_ptr<arrow::Buffer> bytes;
+  std::shared_ptr<store::StagedPut> staged;  // of the bytes, until their first send
   Attempt attempt;
   std::vector<std::string> keys;  // of attempt.objects
   int64_t first_send = kNever;
@@ -62,6 +64,7 @@ class CommitRun {
   Status GiveUp(const Status& why);
   Status Unknown(const std::string& why);
   Status Prepare(Sent* sent);
+  Status SyncBeside(const std::vector<std::string>& keys, Sent* sent);
   void Failed(const SentPtr& sent);
   void Discard(const std::vector<std::string>& keys);
   void Wait();
@@ -224,6 +227,7 @@ Result<CommitRun::Done> CommitRun::Send(const SentPtr& sent) {
     const int64_t before = env_.clock->BootMicros();
     if (sent->first_send == kNever) sent->first_send = before;
     auto reply = env_.store->PutIfAbsent(handle_.VersionKey(sent->number()), sent->bytes);
+    sent->staged.reset();
     if (!reply.ok()) {  // certainly not sent
       if (!sent->unanswered) Failed(sent);
       return GiveUp(reply.status());
@@ -304,7 +308,8 @@ Result<CommitRun::Done> CommitRun::BuildAndSend(bool newest) {
   return Send(sent);
 }
 
-// Makes all durable that the metadata names; on an error nothing of it is left.
+// Makes all durable that the metadata names, and the metadata itself where it cannot be seen yet;
+// on an error nothing of it is left.
 Status CommitRun::Prepare(Sent* sent) {
   const Attempt& attempt = sent->attempt;
   std::vector<std::string> sync = attempt.sync_too;
@@ -319,12 +324,21 @@ Status CommitRun::Prepare(Sent* sent) {
   if (ready.ok() && !attempt.objects.empty()) {
     ready = Retried(env_, [&] { return env_.store->PutAll(attempt.objects); });
   }
-  if (ready.ok() && !sync.empty()) {
-    ready = Retried(env_, [&] { return env_.store->Sync(sync); });
-  }
-  if (!ready.ok()) Discard(sent->keys);
   sent->bytes = arrow::Buffer::FromString(iceberg::WriteMetadata(attempt.metadata));
+  if (ready.ok() && !sync.empty()) ready = SyncBeside(sync, sent);
+  if (!ready.ok()) Discard(sent->keys);
   return ready;
+}
+
+Status CommitRun::SyncBeside(const std::vector<std::string>& keys, Sent* sent) {
+  const auto sync = [&] { return Retried(env_, [&] { return env_.store->Sync(keys); }); };
+  sent->staged = env_.store->Stage(handle_.VersionKey(sent->number()), sent->bytes);
+  if (sent->staged == nullptr) return sync();
+  return ParallelFor(2, 2, [&](int i) {
+    if (i == 0) return sync();
+    if (!sent->staged->Sync().ok()) sent->staged.reset();  // the put tries it again
+    return Status::OK();
+  });
 }
 
 Result<CommitResult> CommitRun::Run() {

@@ -142,7 +142,19 @@ Status Appender::WriteAtOnce() {
   // Stores answer slowly, so partitions go at once however small they are; not where a single
   // thread was asked for, for the sake of the simulation.
   const int at_once = options_.threads == 1 ? 1 : kPartitionsAtOnce;
-  Status status = WritePartitions(plan, rows, arrangement, jobs, threads, at_once);
+  const auto write = [&] {
+    return WritePartitions(plan, rows, arrangement, jobs, threads, at_once);
+  };
+  Status status;
+  if (options_.on_newest && written.newest != nullptr) {
+    status = ParallelFor(2, at_once == 1 ? 1 : 2, [&](int i) {
+      if (i == 0) return write();
+      options_.on_newest(written.newest);
+      return Status::OK();
+    });
+  } else {
+    status = write();
+  }
   for (auto& list : by_partition) std::move(list.begin(), list.end(), std::back_inserter(*files_));
   return Writing(target_, status);
 }

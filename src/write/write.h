@@ -38,6 +38,9 @@ struct WriteOptions {
   // The target's spec without its buckets, which rows of many chunks may be written with: few files
   // instead of very many tiny ones.
   std::optional<iceberg::PartitionSpec> coarse_spec = std::nullopt;
+  // Called with Written::newest as soon as that is known, beside the writing of files; may be
+  // empty.
+  std::function<void(const std::shared_ptr<arrow::RecordBatch>&)> on_newest = {};
 };
 
 struct Written {

@@ -55,6 +55,48 @@ TEST_F(LocalStoreTest, AVersionIsDatedByItsNameNotItsBytes) {
             ChangeNanos(st) - 15'000'000);
 }
 
+TEST_F(LocalStoreTest, StagedBytesAreSeenWithTheirPut) {
+  std::filesystem::create_directory(Path("m"));
+  const auto bytes = Bytes("one");
+  const auto staged = store_->Stage(Path("m/v1"), bytes);
+  ASSERT_NE(staged, nullptr);
+  EXPECT_TRUE(staged->Sync().ok());
+  EXPECT_TRUE(Must(store_->List(Path("m/"))).objects.empty());
+  EXPECT_EQ(Must(store_->PutIfAbsent(Path("m/v1"), bytes)).outcome, PutOutcome::kCreated);
+  EXPECT_EQ(Must(store_->Get(Path("m/v1"))).bytes->ToString(), "one");
+  // They are for one put; the next one of the same bytes has to write them again.
+  EXPECT_EQ(Must(store_->PutIfAbsent(Path("m/v1"), bytes)).outcome, PutOutcome::kExists);
+  ASSERT_TRUE(store_->Delete(Path("m/v1")).ok());
+  EXPECT_EQ(Must(store_->PutIfAbsent(Path("m/v1"), bytes)).outcome, PutOutcome::kCreated);
+  EXPECT_EQ(Must(store_->Get(Path("m/v1"))).bytes->ToString(), "one");
+}
+
+TEST_F(LocalStoreTest, StagedBytesAreOfOneKeyAndBuffer) {
+  const auto first = store_->Stage(Path("m/v1"), Bytes("one"));
+  const auto bytes = Bytes("two");
+  const auto other = store_->Stage(Path("m/v2"), bytes);
+  EXPECT_EQ(Must(store_->PutIfAbsent(Path("m/v1"), bytes)).outcome, PutOutcome::kCreated);
+  EXPECT_EQ(Must(store_->Get(Path("m/v1"))).bytes->ToString(), "two");
+  EXPECT_FALSE(Must(store_->Head(Path("m/v2"))).found);
+  EXPECT_EQ(store_->Stage("no path", bytes), nullptr);
+}
+
+// Where files cannot be without a name, too.
+TEST_F(LocalStoreTest, StagedBytesThatAreNotPutLeaveNothingBehind) {
+  for (const bool unnamed : {true, false}) {
+    LocalStoreOptions options;
+    options.abilities.unnamed_files = unnamed;
+    const auto store = MakeLocalStore(options);
+    store->Stage(Path("m/v1"), Bytes("one")).reset();
+    EXPECT_TRUE(std::filesystem::is_empty(Path("m")));
+    const auto bytes = Bytes("two");
+    const auto staged = store->Stage(Path("m/v1"), bytes);
+    EXPECT_EQ(Must(store->PutIfAbsent(Path("m/v1"), bytes)).outcome, PutOutcome::kCreated);
+    ASSERT_TRUE(store->Delete(Path("m/v1")).ok());
+    EXPECT_TRUE(std::filesystem::is_empty(Path("m")));
+  }
+}
+
 TEST_F(LocalStoreTest, StoreTimesOfVersionsDoNotDecrease) {
   int64_t last = 0;
   for (int i = 0; i < 50; ++i) {
@@ -84,8 +126,7 @@ TEST_F(LocalStoreTest, NothingButObjectsIsLeftInTheFolder) {
     const std::string dir = store == store_ ? "a" : "b";
     EXPECT_EQ(Must(store->PutIfAbsent(Path(dir + "/v1"), Bytes("1"))).outcome,
               PutOutcome::kCreated);
-    EXPECT_EQ(Must(store->PutIfAbsent(Path(dir + "/v1"), Bytes("2"))).outcome,
-              PutOutcome::kExists);
+    EXPECT_EQ(Must(store->PutIfAbsent(Path(dir + "/v1"), Bytes("2"))).outcome, PutOutcome::kExists);
     auto hint = Must(store->PutIfMatch(Path(dir + "/hint"), Bytes("1"), std::nullopt));
     Must(store->PutIfMatch(Path(dir + "/hint"), Bytes("2"), hint.info.identity));
     Must(store->PutIfMatch(Path(dir + "/hint"), Bytes("3"), hint.info.identity));
