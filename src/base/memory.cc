@@ -6,6 +6,8 @@
 #include <malloc.h>
 #endif
 
+#include "base/arena_pool.h"
+
 namespace timelake {
 namespace {
 
@@ -21,7 +23,15 @@ UsePool::UsePool(arrow::MemoryPool* pool) : before_(std::exchange(current, pool)
 
 UsePool::~UsePool() { current = before_; }
 
-arrow::MemoryPool* PoolForLargeWork() { return arrow::system_memory_pool(); }
+arrow::MemoryPool* PoolForLargeWork() {
+#ifdef __SANITIZE_ADDRESS__
+  return arrow::system_memory_pool();  // the sanitizer knows nothing of the pieces of an arena
+#else
+  // Never destroyed: results of the work may live as long as the process.
+  static ArenaPool* const pool = new ArenaPool();
+  return pool;
+#endif
+}
 
 void ReturnUnusedMemory() {
   arrow::default_memory_pool()->ReleaseUnused();

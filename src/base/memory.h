@@ -20,9 +20,9 @@ class UsePool {
   arrow::MemoryPool* before_;
 };
 
-// For work that takes much memory once and gives it all back, as merging files does. Arrow's
-// default pool is made for what comes again and again: it keeps about twice of what is in use, and
-// its fresh memory is cleared in pages of megabytes.
+// For work that takes much memory in phases and gives it all back, as merging files does: an
+// ArenaPool. Arrow's default pool is made for what comes again and again: it keeps about twice of
+// what is in use, each thread for itself. Followed by ReturnUnusedMemory.
 arrow::MemoryPool* PoolForLargeWork();
 
 // Gives back to the system what the allocators keep and nobody uses. Takes milliseconds.

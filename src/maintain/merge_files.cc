@@ -8,6 +8,8 @@
 #include "base/memory.h"
 #include "base/parallel.h"
 #include "maintain/in_order.h"
+#include "maintain/merge_kept.h"
+#include "maintain/merge_output.h"
 #include "maintain/series_ranges.h"
 #include "scan/file_rows.h"
 #include "write/bounded_append.h"
@@ -28,12 +30,14 @@ constexpr int64_t kOpenRows = 40'000;
 // Small files that are read at once: enough to hide an object store's latency.
 constexpr size_t kFilesAtOnce = 8;
 // Ranges of series that are merged one after the other take less memory, and each a little time:
-// files are opened again, and pages at the ends unpacked twice.
-constexpr int64_t kLeastRangeBytes = 24 << 20;
+// files are opened again, and pages at the ends unpacked twice. Of few rows it is mostly the same
+// that a range takes, however few they are.
+constexpr int64_t kLeastRangeBytes = 14 << 20;
 constexpr int64_t kFewRanges = 3;
+constexpr int64_t kSmallBytes = 128 << 20;
+constexpr int64_t kRangesOfSmall = 4;
 constexpr int64_t kRangeBytes = 160 << 20;
 constexpr int64_t kMostRanges = 16;
-// Fewer leave little behind.
 constexpr int64_t kManyRows = 1 << 18;
 
 // Of a row in memory, about: text counts as a code and a share of its dictionary.
@@ -102,8 +106,7 @@ class Merge {
     for (const scan::ScanFile* file : request_.files) expected += file->data->record_count;
     for (const auto& stored : merged.files) merged.rows += stored.file.record_count;
     merged.deleted = expected - read_;
-    const bool may_lack = std::any_of(request_.files.begin(), request_.files.end(), LeavesRowsOut);
-    if (merged.deleted < 0 || (merged.deleted > 0 && !may_lack) ||
+    if (merged.deleted < 0 || (merged.deleted > 0 && !AnyLeavesRowsOut()) ||
         merged.rows + merged.duplicates != read_) {
       return InternalError("table {}: {} rows of {} files became {} rows, {} of them replaced",
                            target_.table_name, read_, request_.files.size(), merged.rows,
@@ -112,10 +115,20 @@ class Merge {
     return Status::OK();
   }
 
+  // Whether it leaves memory behind that is worth giving back.
+  bool is_large() const { return read_ >= kManyRows; }
+
   MergedFiles merged;
 
  private:
   Status MergeSorted(bool* in_order) {
+    if (request_.way == MergeWay::kAsItSuits && !AnyLeavesRowsOut()) {
+      MergeOutput output(env_, target_, request_, memory_.group);
+      TL_ASSIGN_OR_RAISE(const bool done, MergeKept(env_, metadata_, target_, request_, &output,
+                                                    &merged.files, &read_));
+      merged.newest = output.newest();
+      if (done) return Status::OK();
+    }
     if (MayStream()) return Stream(in_order);
     if (const int count = CountRanges(); count > 1) {
       TL_ASSIGN_OR_RAISE(const SeriesRanges ranges,
@@ -151,15 +164,14 @@ class Merge {
   int CountRanges() const {
     if (!request_.sorted || request_.way == MergeWay::kSort) return 1;
     if (write::KeyColumns(target_).empty()) return 1;
+    if (AnyLeavesRowsOut()) return 1;
     int64_t rows = 0;
-    for (const scan::ScanFile* file : request_.files) {
-      if (LeavesRowsOut(file)) return 1;
-      rows += file->data->record_count;
-    }
+    for (const scan::ScanFile* file : request_.files) rows += file->data->record_count;
     if (request_.way == MergeWay::kRanges) return static_cast<int>(kFewRanges);
     const int64_t bytes = rows * RowBytes(target_.schema);
     const int64_t fitting = bytes / std::min(kRangeBytes, memory_.held / 3) + 1;
-    const int64_t few = std::min(bytes / kLeastRangeBytes + 1, kFewRanges);
+    const int64_t few =
+        std::min(bytes / kLeastRangeBytes + 1, bytes < kSmallBytes ? kRangesOfSmall : kFewRanges);
     return fitting > kMostRanges ? 1 : static_cast<int>(std::max(few, fitting));
   }
 
@@ -171,63 +183,27 @@ class Merge {
     return true;
   }
 
-  // Files of one partition whose rows come in the order of their series, part by part.
-  struct Output {
-    write::FilePlan plan = {};
-    std::optional<write::RollingFiles> files = std::nullopt;
-    write::NewestRows newest;
-  };
-
-  // The partition is known: whatever its spec, rows need not be asked.
-  write::Target Unpartitioned() const {
-    write::Target target = target_;
-    target.spec.fields.clear();
-    return target;
-  }
-
-  Status Begin(Output* output) {
-    TL_ASSIGN_OR_RAISE(output->plan,
-                       write::FilePlan::Make(env_, target_, write::FollowsOrder(target_)));
-    output->plan.cancelled = request_.cancelled;
-    output->plan.group_bytes = memory_.group;
-    output->plan.even_groups = true;
-    TL_ASSIGN_OR_RAISE(output->files, write::RollingFiles::Make(&output->plan, request_.partition,
-                                                                env_.random->Next64(),
-                                                                MachineThreads(), &merged.files));
+  Status End(MergeOutput* output) {
+    TL_RETURN_NOT_OK(output->Finish());
+    merged.newest = output->newest();
     return Status::OK();
   }
 
-  Status Add(const write::Target& unpartitioned, const write::Rows& rows,
-             const write::Arrangement& arrangement, Output* output) {
-    const auto end = static_cast<int64_t>(arrangement.order.size());
-    TL_RETURN_NOT_OK(output->files->Add(rows, arrangement.order, 0, end, arrangement.in_place));
-    if (!target_.contract.is_time_series()) return Status::OK();
-    TL_ASSIGN_OR_RAISE(auto newest, write::TakeRows(unpartitioned, rows, arrangement.newest));
-    return output->newest.Add(std::move(newest));
-  }
-
-  Status End(Output* output) {
-    TL_RETURN_NOT_OK(output->files->Finish());
-    if (target_.contract.is_time_series()) {
-      TL_ASSIGN_OR_RAISE(merged.newest, output->newest.Finish());
-    }
-    return Status::OK();
+  bool AnyLeavesRowsOut() const {
+    return std::any_of(request_.files.begin(), request_.files.end(), LeavesRowsOut);
   }
 
   // One range of series after the other, each sorted in memory.
   Status SortRanges(const SeriesRanges& ranges, bool* in_order) {
-    const write::Target unpartitioned = Unpartitioned();
-    Output output{.newest = write::NewestRows(&unpartitioned)};
-    TL_RETURN_NOT_OK(Begin(&output));
-    bool many = false;
+    MergeOutput output(env_, target_, request_, memory_.group);
+    const write::Target& unpartitioned = output.unpartitioned();
+    TL_RETURN_NOT_OK(output.Begin(&merged.files));
     for (size_t range = 0; range < ranges.count(); ++range) {
       TL_RETURN_NOT_OK(CheckCancelled());
-      if (many) ReturnUnusedMemory();
       TL_ASSIGN_OR_RAISE(auto batches, ReadRange(ranges, range));
       if (batches.empty()) continue;
       TL_ASSIGN_OR_RAISE(const auto rows,
                          write::Combine(unpartitioned, std::move(batches), MachineThreads()));
-      if (rows.count >= kManyRows) ReturnUnusedMemory();
       TL_ASSIGN_OR_RAISE(const auto arrangement, write::ArrangeRows(unpartitioned, rows));
       TL_ASSIGN_OR_RAISE(*in_order, InRange(ranges, range, KeysOf(rows), arrangement.order.front(),
                                             arrangement.order.back()));
@@ -236,8 +212,7 @@ class Merge {
             "a file says that its rows are sorted by the table's order, but they are not");
       }
       merged.duplicates += arrangement.duplicates;
-      TL_RETURN_NOT_OK(Add(unpartitioned, rows, arrangement, &output));
-      many = rows.count >= kManyRows;
+      TL_RETURN_NOT_OK(output.Add(rows, arrangement));
     }
     return End(&output);
   }
@@ -283,15 +258,15 @@ class Merge {
       runs.push_back(std::make_shared<InOrder>(Open(*file, true), order, file->data->file_path,
                                                &read_, in_order));
     }
-    const write::Target unpartitioned = Unpartitioned();
-    write::RunMerger merger(&unpartitioned, std::move(runs), memory_.merge, MachineThreads());
-    Output output{.newest = write::NewestRows(&unpartitioned)};
-    TL_RETURN_NOT_OK(Begin(&output));
+    MergeOutput output(env_, target_, request_, memory_.group);
+    write::RunMerger merger(&output.unpartitioned(), std::move(runs), memory_.merge,
+                            MachineThreads());
+    TL_RETURN_NOT_OK(output.Begin(&merged.files));
     while (true) {
       TL_RETURN_NOT_OK(CheckCancelled());
       TL_ASSIGN_OR_RAISE(const auto chunk, merger.Next());
       if (!chunk) break;
-      TL_RETURN_NOT_OK(Add(unpartitioned, chunk->rows, chunk->arrangement, &output));
+      TL_RETURN_NOT_OK(output.Add(chunk->rows, chunk->arrangement));
     }
     TL_RETURN_NOT_OK(End(&output));
     merged.duplicates = merger.duplicates();
@@ -394,6 +369,7 @@ Result<MergedFiles> MergeFiles(const table::Env& env, const iceberg::TableMetada
   const UsePool use(PoolForLargeWork());
   Merge merge(env, metadata, target, request);
   Status done = merge.Run();
+  if (merge.is_large()) PoolForLargeWork()->ReleaseUnused();
   if (done.ok()) done = merge.Check();
   if (!done.ok()) {
     merge.DeleteAll();

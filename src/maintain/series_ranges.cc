@@ -1,11 +1,14 @@
 #include "maintain/series_ranges.h"
 
 #include <algorithm>
+#include <functional>
+#include <iterator>
 #include <numeric>
 #include <utility>
 
 #include <arrow/table.h>
 
+#include "base/parallel.h"
 #include "iceberg/arrow_schema.h"
 #include "scan/file_rows.h"
 #include "write/combine.h"
@@ -20,6 +23,7 @@ using Batch = std::shared_ptr<arrow::RecordBatch>;
 // Files whose series stand for those of all, and rows of each.
 constexpr size_t kSampledFiles = 8;
 constexpr int64_t kSampledRows = 16;
+constexpr int kFilesAtOnce = 8;
 
 class Finder {
  public:
@@ -41,13 +45,21 @@ class Finder {
     SeriesRanges ranges;
     ranges.order = order_;
     TL_ASSIGN_OR_RAISE(ranges.splits, ChooseSplits(count));
-    for (const scan::ScanFile* file : files_) {
-      TL_ASSIGN_OR_RAISE(ranges.begin.emplace_back(), Cut(*file, *ranges.splits));
-    }
+    ranges.begin.resize(files_.size());
+    TL_RETURN_NOT_OK(InParallel(files_.size(), [&](size_t i) -> Status {
+      TL_ASSIGN_OR_RAISE(ranges.begin[i], Cut(*files_[i], *ranges.splits));
+      return Status::OK();
+    }));
     return ranges;
   }
 
  private:
+  // Enough at once to hide an object store's latency.
+  static Status InParallel(size_t count, const std::function<Status(size_t)>& task) {
+    return ParallelFor(static_cast<int>(count), kFilesAtOnce,
+                       [&](int i) { return task(static_cast<size_t>(i)); });
+  }
+
   std::shared_ptr<arrow::RecordBatchReader> Keys(const scan::ScanFile& file) const {
     return scan::ReadFileRows(&env_, &metadata_, file, {.schema = schema_});
   }
@@ -72,11 +84,12 @@ class Finder {
 
   // Of the sampled series in order, those that cut them into `count` parts; each once.
   Result<Batch> ChooseSplits(int count) const {
-    std::vector<Batch> sampled;
     const size_t step = std::max<size_t>(1, files_.size() / kSampledFiles);
-    for (size_t i = 0; i < files_.size(); i += step) {
-      TL_RETURN_NOT_OK(Sample(*files_[i], &sampled));
-    }
+    std::vector<std::vector<Batch>> by_file((files_.size() + step - 1) / step);
+    TL_RETURN_NOT_OK(InParallel(by_file.size(),
+                                [&](size_t i) { return Sample(*files_[i * step], &by_file[i]); }));
+    std::vector<Batch> sampled;
+    for (auto& rows : by_file) std::move(rows.begin(), rows.end(), std::back_inserter(sampled));
     if (sampled.empty()) return arrow::RecordBatch::MakeEmpty(iceberg::ToArrow(schema_));
     TL_ASSIGN_OR_RAISE(const auto all, arrow::ConcatenateRecordBatches(sampled));
     TL_ASSIGN_OR_RAISE(const auto comparer,

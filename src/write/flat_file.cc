@@ -11,6 +11,8 @@
 #include <parquet/properties.h>
 #include <parquet/schema.h>
 
+#include "write/kept_chunk.h"
+
 namespace timelake::write {
 namespace {
 
@@ -41,6 +43,18 @@ Result<std::unique_ptr<FlatFile>> FlatFile::Open(std::shared_ptr<arrow::io::Outp
 }
 
 Status FlatFile::BeginRowGroup() {
+  return BeginRowGroup([this](const ChunkPlace& place) {
+    return MakeColumnChunk(place, schema_->field(place.column)->type(), sink_);
+  });
+}
+
+Status FlatFile::BeginRowGroup(const KeptGroup& group) {
+  return BeginRowGroup([&](const ChunkPlace& place) -> Result<std::unique_ptr<ColumnChunk>> {
+    return MakeKeptChunk(place, group);
+  });
+}
+
+Status FlatFile::BeginRowGroup(const MakeChunk& make) {
   BEGIN_PARQUET_CATCH_EXCEPTIONS
   row_group_ = metadata_->AppendRowGroup();
   page_index_->AppendRowGroup();
@@ -61,7 +75,7 @@ Status FlatFile::BeginRowGroup() {
     }
     place.offset_index = page_index_->GetOffsetIndexBuilder(i);
     if (bloom_filters_) place.bloom_filter = bloom_filters_->CreateBloomFilter(i);
-    TL_ASSIGN_OR_RAISE(auto chunk, MakeColumnChunk(place, schema_->field(i)->type(), sink_));
+    TL_ASSIGN_OR_RAISE(auto chunk, make(place));
     chunks_.push_back(std::move(chunk));
   }
   END_PARQUET_CATCH_EXCEPTIONS

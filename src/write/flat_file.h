@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -16,6 +17,8 @@
 
 namespace timelake::write {
 
+struct KeptGroup;
+
 // Writes a Parquet file of top-level primitive columns: magic, row groups, Bloom filters, page
 // index, footer (docs/format.md, "Data files").
 class FlatFile {
@@ -27,6 +30,8 @@ class FlatFile {
                                                 std::vector<ColumnPlan> plans);
 
   Status BeginRowGroup();
+  // One whose columns take no rows: their pages are those of `group`, which outlives it.
+  Status BeginRowGroup(const KeptGroup& group);
   // Rows of one column; other columns may be appended to at the same time.
   Status Append(int column, const arrow::Array& rows) { return chunks_[column]->Append(rows); }
   // No more rows come in the column; other columns may be appended to at the same time.
@@ -41,7 +46,11 @@ class FlatFile {
   Result<std::unique_ptr<parquet::FileMetaData>> Close();
 
  private:
+  using MakeChunk = std::function<Result<std::unique_ptr<ColumnChunk>>(const ChunkPlace&)>;
+
   FlatFile() = default;
+
+  Status BeginRowGroup(const MakeChunk& make);
 
   std::shared_ptr<arrow::io::OutputStream> sink_;
   ParquetPlan plan_;

@@ -9,6 +9,7 @@
 #include "base/parallel.h"
 #include "iceberg/arrow_schema.h"
 #include "write/flat_file.h"
+#include "write/kept_group.h"
 #include "write/nested_file.h"
 #include "write/parquet_properties.h"
 
@@ -17,6 +18,8 @@ namespace {
 
 // Half a megabyte of a column of doubles: what is gathered is still near when it is encoded.
 constexpr int64_t kPortionRows = 80'000;
+// Columns of a row group that is kept: a store's answer takes long.
+constexpr int kReadsAtOnce = 8;
 
 bool IsFlat(const iceberg::Schema& schema) {
   return std::all_of(schema.fields.begin(), schema.fields.end(),
@@ -119,6 +122,16 @@ Status DataFileWriter::WriteRowGroup(int64_t rows, const ColumnSource& source) {
   flushed_rows_ = rows_ + (flat_ ? rows : 0);
   rows_ += rows;
   return flat_ ? WriteFlat(rows, source) : WriteNested(rows, source);
+}
+
+Status DataFileWriter::Keep(const KeptGroup& group) {
+  if (!flat_) return InternalError("a row group cannot be kept in a file of nested columns");
+  flushed_rows_ = rows_ += group.rows;
+  TL_RETURN_NOT_OK(flat_->BeginRowGroup(group));
+  const int count = schema_->num_fields();
+  TL_RETURN_NOT_OK(ParallelFor(count, kReadsAtOnce, [&](int i) { return flat_->FinishColumn(i); }));
+  for (int i = 0; i < count; ++i) metrics_[static_cast<size_t>(i)].Add(flat_->Facts(i));
+  return flat_->EndRowGroup(group.rows);
 }
 
 Status DataFileWriter::Write(const arrow::RecordBatch& batch) {

@@ -17,6 +17,7 @@
 namespace timelake::write {
 
 class FlatFile;
+struct KeptGroup;
 class NestedFile;
 
 // A column that rows are sorted by: position among the schema's fields.
@@ -56,6 +57,9 @@ class DataFileWriter {
 
   // One row group; none for no rows. After an error the file is lost.
   Status WriteRowGroup(int64_t rows, const ColumnSource& source);
+
+  // A row group that a KeptFile of this format had, as it is. Not in files of nested columns.
+  Status Keep(const KeptGroup& group);
 
   // The rows of a batch, in row groups of their own.
   Status Write(const arrow::RecordBatch& batch);

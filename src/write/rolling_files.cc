@@ -9,6 +9,7 @@
 #include "base/parallel.h"
 #include "base/uuid.h"
 #include "store/object_store.h"
+#include "write/kept_group.h"
 
 namespace timelake::write {
 namespace {
@@ -100,18 +101,23 @@ int64_t RollingFiles::GroupRows(const Rows& rows, int64_t count) const {
   return (count + groups - 1) / groups;
 }
 
+FileFormat RollingFiles::format() const {
+  FileFormat format;
+  format.schema = &plan_->target->schema;
+  format.sorting = plan_->sorting;
+  format.settings = plan_->target->settings;
+  format.threads = threads_;
+  return format;
+}
+
 Result<FileFormat> RollingFiles::FormatOf(const Rows& rows, const std::vector<uint32_t>& order,
                                           int64_t begin, int64_t end, int64_t group_rows) const {
   const Target& target = *plan_->target;
   std::vector<int> delta_ids;
   if (target.contract.time_id) delta_ids.push_back(*target.contract.time_id);
-  FileFormat format;
-  format.schema = &target.schema;
+  FileFormat format = this->format();
   format.columns =
       PlanColumns(target.schema, delta_ids, target.settings, rows, order, begin, end, group_rows);
-  format.sorting = plan_->sorting;
-  format.settings = target.settings;
-  format.threads = threads_;
   // Pages of one length: the last one is then finished on the threads, not when the file is closed.
   const int64_t rows_of_group = std::min(group_rows, end - begin);
   const int64_t pages =
@@ -140,14 +146,33 @@ Status RollingFiles::WriteGroup(const Rows& rows, const RowSlice& slice) {
     return Gather(rows, at, portion, first, open_.format.columns[at].arrow_dictionary);
   };
   TL_RETURN_NOT_OK(open_.writer->WriteRowGroup(count, source));
-  open_.rows += static_cast<double>(count);
-  TL_ASSIGN_OR_RAISE(const int64_t flushed, open_.writer->FlushedBytes());
-  open_.bytes = static_cast<double>(flushed);
-  open_.flushed_rows = static_cast<double>(open_.writer->flushed_rows());
+  TL_RETURN_NOT_OK(CountGroup(count));
   if (open_.flushed_rows > 0) {
     ratio_ = open_.bytes / (open_.flushed_rows * rows.row_bytes + 1);
   }
   return Status::OK();
+}
+
+Status RollingFiles::CountGroup(int64_t rows) {
+  open_.rows += static_cast<double>(rows);
+  TL_ASSIGN_OR_RAISE(const int64_t flushed, open_.writer->FlushedBytes());
+  open_.bytes = static_cast<double>(flushed);
+  open_.flushed_rows = static_cast<double>(open_.writer->flushed_rows());
+  return Status::OK();
+}
+
+Status RollingFiles::Keep(const KeptGroup& group) {
+  const auto limit = static_cast<double>(plan_->target->settings.target_file_size_bytes);
+  if (open_.writer && open_.bytes + static_cast<double>(group.bytes) / 2 > limit) {
+    TL_RETURN_NOT_OK(Finish());
+  }
+  if (!open_.writer) {
+    FileFormat like = format();
+    for (const KeptGroup::Column& column : group.columns) like.columns.push_back(column.plan);
+    TL_RETURN_NOT_OK(Begin(std::move(like)));
+  }
+  TL_RETURN_NOT_OK(open_.writer->Keep(group));
+  return CountGroup(group.rows);
 }
 
 Status RollingFiles::Add(const Rows& rows, const std::vector<uint32_t>& order, int64_t begin,

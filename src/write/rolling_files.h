@@ -15,6 +15,8 @@
 
 namespace timelake::write {
 
+struct KeptGroup;
+
 // A file under its store key.
 struct StoredFile {
   std::string key;
@@ -52,6 +54,12 @@ class RollingFiles {
   Status Add(const Rows& rows, const std::vector<uint32_t>& order, int64_t begin, int64_t end,
              bool in_place);
 
+  // Appends the rows of a row group, which follow those before, without looking at them. `group` is
+  // of a KeptFile of `format()`.
+  Status Keep(const KeptGroup& group);
+  // What files of this partition have in common, whatever their rows: without plans of columns.
+  FileFormat format() const;
+
   Status Finish();
 
  private:
@@ -70,6 +78,7 @@ class RollingFiles {
                               int64_t end, int64_t group_rows) const;
   Status Begin(FileFormat format);
   Status WriteGroup(const Rows& rows, const RowSlice& slice);
+  Status CountGroup(int64_t rows);
 
   const FilePlan* plan_ = nullptr;
   std::vector<iceberg::Value> partition_;
