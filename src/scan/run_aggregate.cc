@@ -290,6 +290,31 @@ Result<ArrayPtr> Extremes(const arrow::Array& column, const Ends& ends, RunOp op
   return Fold<T>(column, ends, column.type(), Extreme<T, false>);
 }
 
+template <typename T>
+Result<ArrayPtr> Halves(const arrow::Array& column, const Ends& ends, bool high) {
+  const T* values = column.data()->GetValues<T>(1);
+  const auto half = [=](int64_t value) { return high ? value >> 32 : value & 0xffffffff; };
+  const bool has_nulls = column.null_count() != 0;
+  TL_ASSIGN_OR_RAISE(auto sums, Column<int64_t>::Make(ends.size()));
+  int64_t begin = 0;
+  for (size_t i = 0; i < ends.size(); ++i) {
+    int64_t sum = 0;
+    bool any = !has_nulls;
+    for (int64_t row = begin; row < ends[i]; ++row) {
+      if (has_nulls && column.IsNull(row)) continue;
+      any = true;
+      sum += half(values[row]);
+    }
+    if (any) {
+      sums.out[i] = sum;
+    } else {
+      TL_RETURN_NOT_OK(sums.SetNull(static_cast<int64_t>(i)));
+    }
+    begin = ends[i];
+  }
+  return sums.Finish(arrow::int64());
+}
+
 Status CannotAggregate(const arrow::Array& column) {
   return InternalError("no aggregate over runs of a column of type {}", column.type()->ToString());
 }
@@ -302,6 +327,12 @@ Result<ArrayPtr> ValueOf(const RunValue& value, const arrow::RecordBatch& batch,
   if (value.op == RunOp::kSum) {
     if (column.type_id() != arrow::Type::DOUBLE) return CannotAggregate(column);
     return Fold<double>(column, ends, column.type(), Sum);
+  }
+  if (value.op == RunOp::kSumHigh || value.op == RunOp::kSumLow) {
+    const bool high = value.op == RunOp::kSumHigh;
+    if (column.type_id() == arrow::Type::INT32) return Halves<int32_t>(column, ends, high);
+    if (column.type_id() == arrow::Type::INT64) return Halves<int64_t>(column, ends, high);
+    return CannotAggregate(column);
   }
   switch (column.type_id()) {
     case arrow::Type::INT32:

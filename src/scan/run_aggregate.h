@@ -35,7 +35,11 @@ enum class RunOp {
   kRows,   // int64: rows, NULL or not; the column means nothing
   kCount,  // int64: values
   kSum,    // double, of doubles; NULL if there is no value
-  kMin,    // as the column: a number, date or time; NULL if there is no value. NaN is the greatest.
+  // int64, of int32 or int64, that cannot overflow; NULL if there is no value: the sums of what is
+  // above the lower 32 bits (rounded down) and of those.
+  kSumHigh,
+  kSumLow,
+  kMin,  // as the column: a number, date or time; NULL if there is no value. NaN is the greatest.
   kMax,
 };
 

@@ -73,7 +73,59 @@ struct Averages {
   }
 };
 
+__extension__ typedef __int128 Whole;
+
+struct Sums {
+  // In halves, as states are aligned to eight bytes.
+  struct State {
+    uint64_t low;
+    uint64_t high;
+    bool any;
+  };
+
+  static void Initialize(State& state) { state = State{}; }
+
+  static void Add(State& state, Whole value) {
+    const Whole sum = Of(state) + value;
+    state = State{static_cast<uint64_t>(sum), static_cast<uint64_t>(sum >> 64), true};
+  }
+
+  static Whole Of(const State& state) {
+    return Whole{static_cast<int64_t>(state.high)} * (Whole{1} << 64) + Whole{state.low};
+  }
+
+  template <typename StateOf>
+  static void Rows(Vector inputs[], AggregateInputData&, idx_t count, StateOf state) {
+    UnifiedVectorFormat highs, lows;
+    inputs[0].ToUnifiedFormat(count, highs);
+    inputs[1].ToUnifiedFormat(count, lows);
+    const auto* high = UnifiedVectorFormat::GetDataUnsafe<int64_t>(highs);
+    const auto* low = UnifiedVectorFormat::GetDataUnsafe<int64_t>(lows);
+    for (idx_t row = 0; row < count; ++row) {
+      const idx_t h = highs.sel->get_index(row);
+      if (!highs.validity.RowIsValid(h)) continue;
+      Add(state(row), Whole{high[h]} * (Whole{1} << 32) + low[lows.sel->get_index(row)]);
+    }
+  }
+
+  static void Merge(const State& source, State& target, AggregateInputData&) {
+    if (source.any) Add(target, Of(source));
+  }
+
+  static void Result(State& state, AggregateInputData&, Vector& result, idx_t row) {
+    if (!state.any) return FlatVector::SetNull(result, row, true);
+    auto& value = FlatVector::GetData<duckdb::hugeint_t>(result)[row];
+    value.lower = state.low;
+    value.upper = static_cast<int64_t>(state.high);
+  }
+};
+
 }  // namespace
+
+duckdb::AggregateFunction MergeSums() {
+  return AggregateOf<Sums>::Make("merge_sums", {LogicalType::BIGINT, LogicalType::BIGINT},
+                                 LogicalType::HUGEINT);
+}
 
 duckdb::AggregateFunction MergeCounts() {
   return AggregateOf<Counts>::Make("merge_counts", {LogicalType::BIGINT}, LogicalType::BIGINT);

@@ -12,6 +12,10 @@ namespace timelake::sql {
 // count: the sum of counts (BIGINT), zero if there is none.
 duckdb::AggregateFunction MergeCounts();
 
+// sum of whole numbers (HUGEINT): of sums of what is above the lower 32 bits, and of those (BIGINT,
+// both NULL without a value).
+duckdb::AggregateFunction MergeSums();
+
 // avg of doubles: of sums (DOUBLE, NULL without a value) and counts (BIGINT).
 duckdb::AggregateFunction MergeAverages();
 

@@ -139,6 +139,9 @@ class Candidate {
       values_.push_back({AddValue(RunOp::kCount, column)});
     } else if (name == "sum" && type == LogicalTypeId::DOUBLE) {
       values_.push_back({AddValue(RunOp::kSum, column)});
+    } else if (name == "sum" && aggregate.return_type.id() == LogicalTypeId::HUGEINT &&
+               (type == LogicalTypeId::INTEGER || type == LogicalTypeId::BIGINT)) {
+      values_.push_back({AddValue(RunOp::kSumHigh, column), AddValue(RunOp::kSumLow, column)});
     } else if ((name == "avg" || name == "mean") && type == LogicalTypeId::DOUBLE) {
       values_.push_back({AddValue(RunOp::kSum, column), AddValue(RunOp::kCount, column)});
     } else if ((name == "min" || name == "max") && HasExtremes(type)) {
@@ -314,6 +317,11 @@ class Candidate {
         value_types_.push_back(duckdb::LogicalType::DOUBLE);
         value_names_.push_back("sum(" + of + ")");
         break;
+      case RunOp::kSumHigh:
+      case RunOp::kSumLow:
+        value_types_.push_back(duckdb::LogicalType::BIGINT);
+        value_names_.push_back((op == RunOp::kSumHigh ? "sum(" : "low sum(") + of + ")");
+        break;
       case RunOp::kMin:
       case RunOp::kMax:
         value_types_.push_back(ToLogicalType(table_->schema->fields[*column].type));
@@ -326,14 +334,17 @@ class Candidate {
   static void Replace(Expr& expression, plan::Exprs children) {
     auto& aggregate = expression->Cast<BoundAggregateExpression>();
     const auto& name = aggregate.function.name;
-    if (name == "sum" || name == "min" || name == "max") {
+    const bool halves = name == "sum" && children.size() == 2;
+    if (!halves && (name == "sum" || name == "min" || name == "max")) {
       aggregate.children = std::move(children);
       return;
     }
     const bool counts = name == "count" || name == "count_star";
-    auto merged = duckdb::make_uniq<BoundAggregateExpression>(
-        counts ? MergeCounts() : MergeAverages(), std::move(children), nullptr, nullptr,
-        duckdb::AggregateType::NON_DISTINCT);
+    auto merged = duckdb::make_uniq<BoundAggregateExpression>(halves   ? MergeSums()
+                                                              : counts ? MergeCounts()
+                                                                       : MergeAverages(),
+                                                              std::move(children), nullptr, nullptr,
+                                                              duckdb::AggregateType::NON_DISTINCT);
     merged->SetAlias(expression->GetAlias());
     expression = std::move(merged);
   }

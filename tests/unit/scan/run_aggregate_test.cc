@@ -78,7 +78,7 @@ std::optional<double> Naive(const RunValue& value, const arrow::RecordBatch& bat
     const auto rows = column.Slice(begin, end - begin);
     return static_cast<double>(rows->length() - rows->null_count());
   }
-  double count = 0, sum = 0;
+  double count = 0, sum = 0, high = 0, low = 0;
   std::optional<double> best;
   for (int64_t row = begin; row < end; ++row) {
     if (column.IsNull(row)) continue;
@@ -92,10 +92,17 @@ std::optional<double> Naive(const RunValue& value, const arrow::RecordBatch& bat
             : static_cast<double>(static_cast<const arrow::TimestampArray&>(column).Value(row));
     ++count;
     sum += v;
+    if (column.type_id() == arrow::Type::INT64) {
+      const int64_t whole = static_cast<const arrow::Int64Array&>(column).Value(row);
+      high += std::floor(static_cast<double>(whole) / 4294967296.0);
+      low += static_cast<double>(static_cast<uint32_t>(whole));
+    }
     const auto above = [](double a, double b) { return std::isnan(a) ? !std::isnan(b) : a > b; };
     if (!best || (value.op == RunOp::kMax ? above(v, *best) : above(*best, v))) best = v;
   }
   if (count == 0) return std::nullopt;
+  if (value.op == RunOp::kSumHigh) return high;
+  if (value.op == RunOp::kSumLow) return low;
   return value.op == RunOp::kSum ? std::optional<double>(sum) : best;
 }
 
@@ -115,10 +122,10 @@ TEST(RunAggregate, EqualsWhatIsComputedRowByRow) {
   std::mt19937 random(5);
   const RunKey host{0, {}}, site{1, {}}, time{2, {}}, bucket{2, BucketOf100}, number{4, {}},
       day{5, {}};
-  const std::vector<RunValue> values = {{RunOp::kRows, 0}, {RunOp::kCount, 3}, {RunOp::kSum, 3},
-                                        {RunOp::kMin, 3},  {RunOp::kMax, 3},   {RunOp::kMin, 4},
-                                        {RunOp::kMax, 4},  {RunOp::kMax, 5},   {RunOp::kMin, 2},
-                                        {RunOp::kCount, 0}};
+  const std::vector<RunValue> values = {
+      {RunOp::kRows, 0}, {RunOp::kCount, 3}, {RunOp::kSum, 3},     {RunOp::kMin, 3},
+      {RunOp::kMax, 3},  {RunOp::kMin, 4},   {RunOp::kMax, 4},     {RunOp::kMax, 5},
+      {RunOp::kMin, 2},  {RunOp::kCount, 0}, {RunOp::kSumHigh, 4}, {RunOp::kSumLow, 4}};
   const std::vector<std::vector<RunKey>> all_keys = {
       {},     {host},   {bucket},   {host, bucket}, {bucket, host}, {site, bucket, host},
       {time}, {number}, {day, site}};
