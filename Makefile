@@ -10,7 +10,7 @@ CXX_FILES = git ls-files --cached --others --exclude-standard -- '*.h' '*.cc' | 
 cmake_build = mkdir -p build && flock build/$(1).lock sh -c \
   'cmake --preset $(1) --log-level=WARNING >/dev/null && cmake --build --preset $(1) -j $(JOBS) $(2)'
 
-.PHONY: help deps deps-test deps-full build wheel demo test test-full test-long asan tsan bench bench-query bench-write bench-maintain bench-remote bench-concurrency format format-check lint clean
+.PHONY: help deps deps-test deps-full build wheel demo test test-full test-long asan tsan bench bench-query bench-write bench-maintain bench-remote bench-concurrency bench-rollup format format-check lint clean
 
 help:
 	@echo 'make deps        fetch pinned dependencies into .deps (also done by the targets below)'
@@ -27,6 +27,7 @@ help:
 	@echo 'make bench-write the write benchmark against other engines'
 	@echo 'make bench-maintain the maintenance benchmark against the peer'
 	@echo 'make bench-remote, bench-concurrency   an object store with latency, and many writers, against the peer'
+	@echo 'make bench-rollup the rollup benchmark against the peer'
 	@echo 'make format      clang-format on our C++ files'
 	@echo 'make lint        include check, format check, clang-tidy'
 	@echo 'make clean       remove build/ (keeps .deps)'
@@ -103,6 +104,11 @@ bench-concurrency:
 	@tools/deps.sh bench
 	@$(call cmake_build,release,--target timelake_python)
 	@$(PYTHON) bench/concurrency/run.py build=build/release
+
+bench-rollup:
+	@tools/deps.sh bench
+	@$(call cmake_build,release,--target timelake_python)
+	@$(PYTHON) bench/rollup/run.py build=build/release
 
 format:
 	@$(CXX_FILES) | xargs -r clang-format-14 -i

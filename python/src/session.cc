@@ -44,8 +44,9 @@ std::string FirstWord(std::string_view text) {
 
 // Whether a statement leaves its session as it was (no setting, no temporary table).
 bool LeavesNoTrace(std::string_view text) {
-  constexpr std::array kWords = {"select", "with",     "from", "values",    "explain", "table",
-                                 "desc",   "describe", "show", "summarize", "copy",    "pivot"};
+  constexpr std::array kWords = {"select", "with",  "from",     "values", "explain",
+                                 "table",  "desc",  "describe", "show",   "summarize",
+                                 "copy",   "pivot", "refresh"};
   const std::string word = FirstWord(text);
   return std::any_of(kWords.begin(), kWords.end(), [&](const char* w) { return word == w; });
 }

@@ -141,6 +141,7 @@ void RefreshAfter(table::Handle& handle, const table::SettingMap& session,
   if (!settings.auto_maintain) return;
   RollupRun run;
   run.only_due = true;
+  run.max_bytes = std::max<int64_t>(settings.auto_maintain_bytes, 1);  // 0: no limit there
   run.cancelled = options.cancelled;
   RollupsDone done;
   const Status status = RefreshRollupsOf(handle, session, run, &done);

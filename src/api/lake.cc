@@ -15,6 +15,7 @@
 #include "store/write_behind_store.h"
 #include "table/catalog.h"
 #include "table/lake_impl.h"
+#include "table/rollup_properties.h"
 #include "table/rollups.h"
 #include "table/table_impl.h"
 

@@ -16,7 +16,7 @@
 #include "maintain/orphans_plan.h"
 #include "maintain/retention.h"
 #include "table/load.h"
-#include "table/rollup_definition.h"
+#include "table/rollup_properties.h"
 #include "table/table_impl.h"
 
 namespace timelake {

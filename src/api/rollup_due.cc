@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "maintain/rollup_changes.h"
 #include "table/load.h"
+#include "table/rollup_properties.h"
 #include "table/rollups.h"
 
 namespace timelake::api {

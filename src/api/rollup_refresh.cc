@@ -12,15 +12,18 @@
 
 #include "api/append.h"
 #include "api/delete_rows.h"
+#include "api/sliced_rows.h"
 #include "base/text.h"
 #include "maintain/rollup_changes.h"
 #include "maintain/rollup_plan.h"
-#include "sql/engine.h"
 #include "sql/rollup/define.h"
 #include "sql/rollup/expressions.h"
 #include "sql/rollup/query.h"
 #include "sql/table_version.h"
+#include "sql/work_engine.h"
 #include "table/load.h"
+#include "table/rollup_position.h"
+#include "table/rollup_properties.h"
 #include "table/rollups.h"
 
 namespace timelake::api {
@@ -31,6 +34,10 @@ using table::TimeRange;
 
 constexpr int64_t kLowest = std::numeric_limits<int64_t>::min();
 constexpr int64_t kHighest = std::numeric_limits<int64_t>::max();
+
+// Rows of the source that one query aggregates, about: the groups of more would not stay in the
+// caches of the processor, and take twice as long.
+constexpr int64_t kSliceRows = 2'000'000;
 
 class Refresh {
  public:
@@ -46,9 +53,13 @@ class Refresh {
     }
     TL_RETURN_NOT_OK(StartEngine());
     TL_RETURN_NOT_OK(Choose());
-    if (share_.now.empty()) return report_;
+    if (share_.now.empty()) {
+      engine_->Return();
+      return report_;
+    }
     TL_RETURN_NOT_OK(CheckCancelled());
     TL_RETURN_NOT_OK(Compute());
+    engine_->Return();
     report_.changed = true;
     report_.ranges = static_cast<int64_t>(share_.now.size());
     report_.left = static_cast<int64_t>(share_.later.size());
@@ -88,8 +99,10 @@ class Refresh {
     sql::EngineOptions options;
     options.lake = std::shared_ptr<table::Catalog>(&catalog_, [](table::Catalog*) {});
     options.refreshed = name_;
+    // What a rollup says is what the table says, whatever a session or the table wants.
     TL_ASSIGN_OR_RAISE(options.pinned[definition_.source],
-                       sql::CurrentVersion(*source_, version_, {}));
+                       sql::CurrentVersion(*source_, version_,
+                                           {{"read-dedup", contract_.dedup ? "true" : "false"}}));
     options.erase = [this](table::Handle& handle, const table::SettingMap&,
                            const table::RowDelete& rows) -> Result<std::optional<DeleteResult>> {
       TL_RETURN_NOT_OK(CheckBase(rows.base));
@@ -97,11 +110,9 @@ class Refresh {
       if (done) report_.removed = done->rows;
       return done;
     };
-    TL_ASSIGN_OR_RAISE(engine_, sql::Engine::Make(std::move(options)));
-    // What a rollup says is what the table says, whatever a session wants.
-    TL_RETURN_NOT_OK(engine_->Run(
-        fmt::format("SET timelake_read_dedup = '{}'", contract_.dedup ? "on" : "off")));
-    TL_ASSIGN_OR_RAISE(auto grid, sql::GridOf(*engine_, definition_.width));
+    TL_ASSIGN_OR_RAISE(auto engine, sql::WorkEngine::Take(std::move(options)));
+    engine_.emplace(std::move(engine));
+    TL_ASSIGN_OR_RAISE(auto grid, sql::GridOf(**engine_, definition_.width));
     const auto shared = std::make_shared<sql::BucketGrid>(std::move(grid));
     edges_.floor = [shared](int64_t time, int64_t* start) { return shared->Floor(time, start); };
     edges_.next = [shared](int64_t start, int64_t* next) { return shared->Next(start, next); };
@@ -112,6 +123,7 @@ class Refresh {
   Status Choose() {
     next_.snapshot = head_->snapshot_id;
     next_.sequence = head_->sequence_number;
+    next_.table = version_.metadata->table_uuid;
     if (position_) next_.floor_us = position_->floor_us;
     std::vector<TimeRange> ranges;
     maintain::SourceChanges changes;
@@ -122,7 +134,8 @@ class Refresh {
     if (changes.known) {
       Raise(changes.floor_us);
       ranges = maintain::Unite(maintain::TouchedBuckets(changes.touched, edges_), position_->todo);
-      may_vanish_ = changes.removed || !KeepsGroups();
+      // Of what an earlier refresh has left it is not known any more why it is to be done.
+      may_vanish_ = changes.removed || !position_->todo.empty() || !KeepsGroups();
     } else {
       ranges = {{kLowest, kHighest}};
       if (iceberg::CurrentSnapshot(*rollup_->known().metadata)) {
@@ -132,12 +145,21 @@ class Refresh {
       }
     }
     ranges = maintain::From(ranges, next_.floor_us);
+    int64_t rows = 0;
+    for (const auto& span : changes.touched) rows += span.rows;
+    const bool large =
+        !changes.known || rows > kSliceRows || (position_ && !position_->todo.empty());
     std::vector<maintain::Span> files;
-    if (options_.max_bytes > 0) {
-      TL_ASSIGN_OR_RAISE(files, maintain::LiveSpans(source_->env(), *version_.metadata, contract_));
+    if ((options_.max_bytes > 0 || large) && !ranges.empty()) {
+      TL_ASSIGN_OR_RAISE(files, maintain::LiveSpans(source_->env(), *version_.metadata, contract_,
+                                                    {ranges.front().first, ranges.back().end}));
     }
-    share_ = maintain::ShareOf(ranges, std::move(files), options_.max_bytes, edges_);
+    const int64_t cursor =
+        position_ && !position_->todo.empty() ? position_->todo[0].first : kLowest;
+    share_ = maintain::ShareOf(ranges, files, options_.max_bytes, edges_, cursor);
     next_.todo = share_.later;
+    slices_ = {share_.now};
+    if (large) slices_ = maintain::SlicesOf(share_.now, std::move(files), kSliceRows, edges_);
     return Status::OK();
   }
 
@@ -174,17 +196,27 @@ class Refresh {
   Status Compute() {
     sql::RefreshQuery query;
     query.definition = &definition_;
-    query.ranges = share_.now;
     const auto& schema = *iceberg::CurrentSchema(*version_.metadata);
     query.zoned = iceberg::FindFieldById(schema, *contract_.time_id)->type.id ==
                   iceberg::TypeId::kTimestamptz;
-    std::string text = sql::ToSql(query);
+    const auto text_of = [&](size_t slice) {
+      query.ranges = slices_[slice];
+      return sql::ToSql(query);
+    };
+    std::shared_ptr<arrow::RecordBatchReader> reader;
     if (may_vanish_) {
-      TL_RETURN_NOT_OK(engine_->Run("CREATE TEMP TABLE timelake_fresh AS " + text));
+      for (size_t i = 0; i < slices_.size(); ++i) {
+        const char* into =
+            i == 0 ? "CREATE TEMP TABLE timelake_fresh AS " : "INSERT INTO temp.timelake_fresh ";
+        TL_RETURN_NOT_OK((*engine_)->Run(into + text_of(i)));
+      }
       TL_RETURN_NOT_OK(DeleteVanished(query.zoned));
-      text = "SELECT * FROM temp.timelake_fresh";
+      TL_ASSIGN_OR_RAISE(reader, (*engine_)->Query("SELECT * FROM temp.timelake_fresh"));
+    } else {
+      TL_ASSIGN_OR_RAISE(reader, SlicedRows::Make(slices_.size(), [&](size_t slice) {
+                           return (*engine_)->Query(text_of(slice));
+                         }));
     }
-    TL_ASSIGN_OR_RAISE(const auto reader, engine_->Query(text));
     RefreshMark mark;
     mark.summary = table::ToSummary(next_, position_);
     mark.check = [this](const table::Version& base) { return CheckBase(base); };
@@ -194,7 +226,8 @@ class Refresh {
     TL_ASSIGN_OR_RAISE(const auto done, AppendRefresh(*rollup_, catalog_.session_settings(),
                                                       reader.get(), append, mark));
     report_.rows = done.rows;
-    return Status::OK();
+    reader.reset();
+    return may_vanish_ ? (*engine_)->Run("DROP TABLE temp.timelake_fresh") : Status::OK();
   }
 
   // Rows of groups that have no rows any more go first: they are of buckets that are behind, which
@@ -205,7 +238,7 @@ class Refresh {
       same.push_back(fmt::format("f.{0} IS NOT DISTINCT FROM r.{0}", Quoted(key)));
     }
     TL_ASSIGN_OR_RAISE(const auto parsed, table::ParseTableName(name_));
-    return engine_->Run(fmt::format(
+    return (*engine_)->Run(fmt::format(
         "DELETE FROM lake.{}.{} AS r WHERE {} AND NOT EXISTS (SELECT 1 FROM temp.timelake_fresh AS "
         "f WHERE {})",
         Quoted(parsed.name_space), Quoted(parsed.table),
@@ -224,9 +257,10 @@ class Refresh {
   table::Version version_;  // of the source
   const iceberg::Snapshot* head_ = nullptr;
   table::Contract contract_;
-  std::shared_ptr<sql::Engine> engine_;
+  std::optional<sql::WorkEngine> engine_;
   maintain::BucketEdges edges_;
   maintain::Share share_;
+  std::vector<std::vector<TimeRange>> slices_;  // of share_.now, computed one after the other
   bool may_vanish_ = false;
   RefreshReport report_;
 };

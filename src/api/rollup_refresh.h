@@ -5,7 +5,6 @@
 #include <string>
 
 #include "table/catalog.h"
-#include "table/rollup_definition.h"
 
 namespace timelake::api {
 

@@ -10,10 +10,12 @@
 #include "base/civil_time.h"
 #include "base/text.h"
 #include "maintain/rollup_changes.h"
-#include "sql/engine.h"
 #include "sql/rollup/define.h"
+#include "sql/work_engine.h"
 #include "table/changes.h"
 #include "table/load.h"
+#include "table/rollup_position.h"
+#include "table/rollup_properties.h"
 #include "table/rollups.h"
 #include "table/settings.h"
 
@@ -100,14 +102,14 @@ class Statement {
       TL_RETURN_NOT_OK(Find(false).status());  // no other table is replaced
     }
     sql::EngineOptions engine_options;
-    engine_options.session.name_space = statement_.name_space;
     engine_options.lake = Borrowed(catalog_);
-    TL_ASSIGN_OR_RAISE(const auto engine, sql::Engine::Make(std::move(engine_options)));
+    TL_ASSIGN_OR_RAISE(auto engine, sql::WorkEngine::Take(std::move(engine_options)));
     TL_ASSIGN_OR_RAISE(const auto rollup,
                        sql::DefineRollup(*engine, catalog_, name_.full(), statement_.select,
                                          statement_.name_space));
     TL_ASSIGN_OR_RAISE(const auto options, Options(rollup));
     TL_RETURN_NOT_OK(sql::GridOf(*engine, rollup.definition.width).status());
+    engine.Return();
     TL_ASSIGN_OR_RAISE(auto draft, catalog_.MakeDraft(name_, rollup.schema, options));
     for (auto& [key, value] : table::ToProperties(rollup.definition, rollup.fits_peer)) {
       draft.metadata.properties[key] = value;

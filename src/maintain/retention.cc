@@ -11,7 +11,7 @@
 #include "maintain/retention_plan.h"
 #include "table/load.h"
 #include "table/rewrite.h"
-#include "table/rollup_definition.h"
+#include "table/rollup_position.h"
 
 namespace timelake::maintain {
 namespace {

@@ -7,6 +7,7 @@
 #include "scan/key_range.h"
 #include "scan/scan.h"
 #include "table/manifests.h"
+#include "table/rollup_history.h"
 
 namespace timelake::maintain {
 namespace {
@@ -28,13 +29,17 @@ class Reader {
     const Snapshot* head = iceberg::CurrentSnapshot(metadata_);
     std::vector<const Snapshot*> since;
     const Snapshot* snapshot = head;
-    while (snapshot && snapshot->snapshot_id != position_.snapshot) {
+    while (snapshot && snapshot->sequence_number > position_.sequence) {
       since.push_back(snapshot);
       snapshot = snapshot->parent_snapshot_id
                      ? iceberg::SnapshotById(metadata_, *snapshot->parent_snapshot_id)
                      : nullptr;
     }
-    if (!snapshot || snapshot->sequence_number != position_.sequence) return changes_;
+    if (snapshot ? snapshot->snapshot_id != position_.snapshot ||
+                       snapshot->sequence_number != position_.sequence
+                 : !OnlyGrewBefore(since)) {
+      return changes_;
+    }
     changes_.known = true;
     if (head == snapshot) return changes_;
     TL_RETURN_NOT_OK(ReadAdded(*head));
@@ -50,7 +55,17 @@ class Reader {
  private:
   Span SpanOf(const iceberg::DataFile& file) const {
     const scan::KeyRange range = scan::KeyRangeOf(file, nullptr, columns_);
-    return {range.first, range.last, file.file_size_in_bytes};
+    return {range.first, range.last, file.file_size_in_bytes, file.record_count};
+  }
+
+  // Whether nothing was deleted between the position and the oldest of the snapshots since that are
+  // left, but by retention.
+  bool OnlyGrewBefore(const std::vector<const Snapshot*>& since) {
+    if (since.empty() || position_.table != metadata_.table_uuid) return false;
+    const auto history = table::HistoryOf(*since.back());
+    if (!history || history->kept_since > position_.sequence) return false;
+    changes_.floor_us = std::max(changes_.floor_us, history->dropped_before);
+    return true;
   }
 
   Status ReadAdded(const Snapshot& head) {
@@ -66,7 +81,7 @@ class Reader {
         if (entry.file.content == iceberg::FileContent::kData) {
           changes_.touched.push_back(SpanOf(entry.file));
         } else {  // it may be about any row
-          changes_.touched.push_back({kLowest, kHighest, 0});
+          changes_.touched.push_back({kLowest, kHighest, 0, 0});
           changes_.removed = true;
         }
       }
@@ -147,16 +162,27 @@ Result<bool> IsBehind(const table::Env& env, const iceberg::TableMetadata& sourc
   return !changes.known || !changes.touched.empty();
 }
 
+scan::Predicate Within(int32_t time_id, table::TimeRange range) {
+  scan::Predicate within;
+  const auto add = [&](scan::Op op, int64_t at) {
+    within.all_of.push_back({time_id, op, {iceberg::Value(at)}});
+  };
+  if (range.first != kLowest) add(scan::Op::kGe, range.first);
+  if (range.end != kHighest) add(scan::Op::kLt, range.end);
+  return within;
+}
+
 Result<std::vector<Span>> LiveSpans(const table::Env& env, const iceberg::TableMetadata& metadata,
-                                    const table::Contract& contract) {
+                                    const table::Contract& contract, table::TimeRange range) {
   scan::KeyColumns columns;
   columns.time = iceberg::FindFieldById(*iceberg::CurrentSchema(metadata), *contract.time_id);
   TL_ASSIGN_OR_RAISE(const auto files,
-                     scan::ListFiles(env, metadata, iceberg::CurrentSnapshot(metadata), {}));
+                     scan::ListFiles(env, metadata, iceberg::CurrentSnapshot(metadata),
+                                     Within(*contract.time_id, range)));
   std::vector<Span> spans;
   for (const auto& file : files) {
     const scan::KeyRange range = scan::KeyRangeOf(*file, nullptr, columns);
-    spans.push_back({range.first, range.last, file->file_size_in_bytes});
+    spans.push_back({range.first, range.last, file->file_size_in_bytes, file->record_count});
   }
   return spans;
 }

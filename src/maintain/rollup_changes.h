@@ -5,15 +5,17 @@
 #include <vector>
 
 #include "maintain/rollup_plan.h"
+#include "scan/predicate.h"
 #include "table/contract.h"
 #include "table/env.h"
+#include "table/rollup_position.h"
 
 namespace timelake::maintain {
 
 // What has happened to a table since a rollup of it was refreshed.
 struct SourceChanges {
-  // False: snapshots in between have expired, or are not those the table was at; anything may have
-  // happened.
+  // False: the table was rolled back, or snapshots in between have expired that may have deleted
+  // rows; anything may have happened.
   bool known = false;
   std::vector<Span> touched;  // times of rows that came, or went otherwise than by retention
   bool removed = false;       // some went
@@ -23,7 +25,8 @@ struct SourceChanges {
 
 // Since the snapshot that `position` names, up to the current one. Rows came with files of a higher
 // data sequence number (Iceberg specification, "Sequence Numbers"); they went by snapshots that
-// delete or overwrite. Merging changes no row.
+// delete or overwrite: of those that have expired the oldest one left tells (RollupHistory).
+// Merging changes no row.
 Result<SourceChanges> ReadSourceChanges(const table::Env& env,
                                         const iceberg::TableMetadata& metadata,
                                         const table::Contract& contract,
@@ -33,8 +36,11 @@ Result<SourceChanges> ReadSourceChanges(const table::Env& env,
 Result<bool> IsBehind(const table::Env& env, const iceberg::TableMetadata& source,
                       const iceberg::TableMetadata& rollup);
 
-// Times of all live data files, with their bytes.
+// Rows whose time lies in the range; open at the ends of int64.
+scan::Predicate Within(int32_t time_id, table::TimeRange range);
+
+// Times of the live data files that may have rows of the range, with their bytes.
 Result<std::vector<Span>> LiveSpans(const table::Env& env, const iceberg::TableMetadata& metadata,
-                                    const table::Contract& contract);
+                                    const table::Contract& contract, table::TimeRange range);
 
 }  // namespace timelake::maintain

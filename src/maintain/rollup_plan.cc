@@ -80,13 +80,15 @@ int64_t CeilBucket(int64_t time, const BucketEdges& edges) {
   return start == time ? time : NextOr(start, edges);
 }
 
-Share ShareOf(const std::vector<TimeRange>& ranges, std::vector<Span> files, int64_t max_bytes,
-              const BucketEdges& edges) {
+Share ShareOf(const std::vector<TimeRange>& all, std::vector<Span> files, int64_t max_bytes,
+              const BucketEdges& edges, int64_t cursor) {
   Share share;
   if (max_bytes <= 0) {
-    share.now = ranges;
+    share.now = all;
     return share;
   }
+  auto ranges = From(all, cursor);
+  if (ranges.empty()) ranges = all;
   std::sort(files.begin(), files.end(),
             [](const Span& a, const Span& b) { return a.first < b.first; });
   int64_t read = 0;
@@ -108,7 +110,46 @@ Share ShareOf(const std::vector<TimeRange>& ranges, std::vector<Span> files, int
   }
   share.now = Merged(std::move(share.now));
   share.later = Merged(std::move(share.later));
+  const auto before = Without(all, ranges);
+  share.later.insert(share.later.end(), before.begin(), before.end());
   return share;
+}
+
+std::vector<std::vector<TimeRange>> SlicesOf(const std::vector<TimeRange>& ranges,
+                                             std::vector<Span> files, int64_t rows,
+                                             const BucketEdges& edges) {
+  std::sort(files.begin(), files.end(),
+            [](const Span& a, const Span& b) { return a.first < b.first; });
+  std::vector<int64_t> cuts;
+  int64_t read = 0, taken_up_to = kLowest;
+  for (const Span& file : files) {
+    if (read > 0 && read + file.rows > rows && file.first > taken_up_to) {
+      cuts.push_back(CeilBucket(file.first, edges));
+      read = 0;
+    }
+    read += file.rows;
+    taken_up_to = std::max(taken_up_to, file.last);
+  }
+  cuts.push_back(kHighest);
+  std::vector<std::vector<TimeRange>> slices;
+  size_t cut = 0;
+  std::vector<TimeRange> slice;
+  const auto finish = [&] {
+    if (!slice.empty()) slices.push_back(std::move(slice));
+    slice.clear();
+  };
+  for (TimeRange range : ranges) {
+    while (cuts[cut] < range.end) {
+      if (range.first < cuts[cut]) slice.push_back({range.first, cuts[cut]});
+      range.first = std::max(range.first, cuts[cut]);
+      finish();
+      ++cut;
+    }
+    slice.push_back(range);
+  }
+  finish();
+  if (slices.empty()) slices.emplace_back();
+  return slices;
 }
 
 }  // namespace timelake::maintain

@@ -52,7 +52,7 @@ std::string QuoteName(const std::string& name) {
 }  // namespace
 
 std::shared_ptr<Database> Database::Open(const SessionOptions& options,
-                                         const std::shared_ptr<LakeContext>& lake) {
+                                         const std::shared_ptr<LakeContext>& lake, bool files) {
   duckdb::DBConfig config;
   // The library never fetches code: what is not built in is an error.
   SetOption(config, "autoinstall_known_extensions", duckdb::Value::BOOLEAN(false));
@@ -75,7 +75,7 @@ std::shared_ptr<Database> Database::Open(const SessionOptions& options,
   auto database = std::make_shared<Database>();
   database->instance = std::make_unique<duckdb::DuckDB>(nullptr, &config);
   RegisterObjectFiles(*database->instance->instance,
-                      lake ? store::DirectStore(lake->catalog().env().store) : nullptr);
+                      lake && files ? store::DirectStore(lake->catalog().env().store) : nullptr);
   RegisterFunctions(*database->instance->instance);
   RegisterLatestRows(*database->instance->instance);
   RegisterJoinStatistics(*database->instance->instance);

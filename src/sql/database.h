@@ -19,8 +19,9 @@ struct Database {
   std::unique_ptr<duckdb::Connection> connection;
 
   // Throws what DuckDB throws; a wrong option is an InvalidInputException.
+  // `files`: statements may read and write those of the lake's store.
   static std::shared_ptr<Database> Open(const SessionOptions& options,
-                                        const std::shared_ptr<LakeContext>& lake);
+                                        const std::shared_ptr<LakeContext>& lake, bool files);
 };
 
 }  // namespace timelake::sql

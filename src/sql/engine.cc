@@ -73,7 +73,8 @@ Status ReadToEnd(arrow::RecordBatchReader& reader) {
 
 class Engine::Impl : public std::enable_shared_from_this<Impl> {
  public:
-  explicit Impl(EngineOptions options) : options_(std::move(options.session)) {
+  explicit Impl(EngineOptions options)
+      : options_(std::move(options.session)), files_(options.files) {
     if (options.lake) {
       lake_ = std::make_shared<LakeContext>(std::move(options.lake), options_.name_space,
                                             std::move(options.append), std::move(options.erase),
@@ -84,7 +85,7 @@ class Engine::Impl : public std::enable_shared_from_this<Impl> {
 
   Status Open() {
     return Guard([&] {
-      database_ = Database::Open(options_, lake_);
+      database_ = Database::Open(options_, lake_, files_);
       return Status::OK();
     });
   }
@@ -106,6 +107,15 @@ class Engine::Impl : public std::enable_shared_from_this<Impl> {
     // instance. Temporary tables and settings of the session are gone then.
     if (fatal) database_.reset();
     return result;
+  }
+
+  bool Reuse(EngineOptions options) {
+    std::lock_guard lock(mutex_);
+    if (!lake_ || !database_ || open_result_ || broken_ || files_) return false;
+    lake_->Reuse(std::move(options.lake), std::move(options.append), std::move(options.erase),
+                 std::move(options.rollups));
+    lake_->Pin(std::move(options.pinned), std::move(options.refreshed));
+    return true;
   }
 
   Result<std::shared_ptr<ZoneClock>> ClockOf(const std::string& zone) {
@@ -190,7 +200,7 @@ class Engine::Impl : public std::enable_shared_from_this<Impl> {
     duckdb::Connection& connection = *database_->connection;
     if (lake_) {
       lake_->SetLoaded({});
-      RouteToRollups(*database_, *lake_, statement.get());
+      RouteToRollups(*database_, *lake_, &statement, values);
     }
     const bool on_conflict = HasOnConflict(*statement);
     auto& config = duckdb::ClientConfig::GetConfig(*connection.context);
@@ -220,6 +230,7 @@ class Engine::Impl : public std::enable_shared_from_this<Impl> {
   }
 
   const SessionOptions options_;
+  const bool files_;
   std::shared_ptr<LakeContext> lake_;
   std::mutex mutex_;  // one statement at a time
   std::shared_ptr<Database> database_;
@@ -250,6 +261,9 @@ Status Engine::Run(std::string_view text, const Params& params) {
 }
 
 void Engine::Interrupt() { impl_->Interrupt(); }
+
+bool Engine::Reuse(EngineOptions options) { return impl_->Reuse(std::move(options)); }
+bool Engine::Release() { return impl_->Reuse({}); }
 
 Result<std::shared_ptr<ZoneClock>> Engine::ClockOf(const std::string& zone) {
   return impl_->ClockOf(zone);

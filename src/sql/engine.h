@@ -32,6 +32,7 @@ struct EngineOptions {
   // Of the refresh of a rollup: its name, and the version of its source that all statements see.
   std::string refreshed;
   std::map<std::string, std::shared_ptr<const TableVersion>> pinned;  // by full name
+  bool files = true;  // whether statements may read and write files of the lake's store
 };
 
 // One DuckDB instance with one connection: the only door to DuckDB for the layers above.
@@ -56,6 +57,11 @@ class Engine {
 
   // Stops the running statement; a no-op when none runs.
   void Interrupt();
+
+  // Gives an engine that was made over a lake other work, with the same SessionOptions and without
+  // a lake's files; false: it cannot be used any more, or not yet. Release lets go of the lake.
+  bool Reuse(EngineOptions options);
+  bool Release();
 
   // The clock of a time zone. kInvalidArgument: there is no such zone.
   Result<std::shared_ptr<ZoneClock>> ClockOf(const std::string& zone);

@@ -15,6 +15,7 @@ void RegisterFunctions(duckdb::DatabaseInstance& database) {
   RegisterReadings(loader);
   RegisterPlots(loader);
   RegisterMergeVariance(loader);
+  RegisterMergeTimeWeighted(loader);
   RegisterHistogram(database, loader);
   RegisterGapfillFunctions(loader);
   RegisterGapfillPlan(database);

@@ -34,6 +34,23 @@ class LakeContext {
     namespaces_.insert(default_namespace_);
   }
 
+  // Gives an engine that no statement is running on to other work: another lake, what else is known
+  // of the last one forgotten. null: to none.
+  void Reuse(std::shared_ptr<table::Catalog> catalog, table::AppendFn append, table::DeleteFn erase,
+             table::RollupFn rollups) {
+    std::lock_guard lock(mutex_);
+    catalog_ = std::move(catalog);
+    append_ = std::move(append);
+    erase_ = std::move(erase);
+    rollups_ = std::move(rollups);
+    namespaces_ = {default_namespace_};
+    mentioned_.clear();
+    loaded_.clear();
+    pinned_.clear();
+    refreshed_.clear();
+    stale_ = false;
+  }
+
   table::Catalog& catalog() const { return *catalog_; }
   const std::string& default_namespace() const { return default_namespace_; }
   const table::AppendFn& append() const { return append_; }    // empty: the session only reads
@@ -118,11 +135,12 @@ class LakeContext {
   }
 
  private:
-  const std::shared_ptr<table::Catalog> catalog_;
+  // These change only where nothing runs.
+  std::shared_ptr<table::Catalog> catalog_;
   const std::string default_namespace_;
-  const table::AppendFn append_;
-  const table::DeleteFn erase_;
-  const table::RollupFn rollups_;
+  table::AppendFn append_;
+  table::DeleteFn erase_;
+  table::RollupFn rollups_;
   std::atomic<bool> stale_{false};
   std::atomic<bool> reading_{false};
   std::atomic<bool> main_is_named_{false};

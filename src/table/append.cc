@@ -140,9 +140,11 @@ Result<BuildResult> AppendBuilder::Build(const Version& newest, const std::set<i
   for (const auto& [key, value] : request_.summary) snapshot.summary.emplace(key, value);
   if (!request_.batch_id.empty()) snapshot.summary[kBatchId] = request_.batch_id;
   TL_ASSIGN_OR_RAISE(ManifestRows rows, NewRows(base, snapshot, &attempt));
-  const iceberg::ManifestFile added = rows.back();
+  iceberg::ManifestFile added;
+  if (some) added = rows.back();
   TL_ASSIGN_OR_RAISE(Attempt finished, FinishSnapshot(handle_, base, std::move(begun),
                                                       std::move(rows), request_.index));
+  if (!some) return finished;
   // An append soon to come merges the manifest with others: it need not read it.
   finished.on_success = [this, added, before = std::move(finished.on_success)] {
     RememberEntries(env_, added, {*header_, entries_});

@@ -10,6 +10,7 @@
 #include "table/commit.h"
 #include "table/load.h"
 #include "table/next_metadata.h"
+#include "table/rollup_properties.h"
 
 namespace timelake::table {
 namespace {

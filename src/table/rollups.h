@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "table/catalog.h"
-#include "table/rollup_definition.h"
+#include "table/settings.h"
 
 namespace timelake::table {
 

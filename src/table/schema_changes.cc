@@ -9,6 +9,7 @@
 #include "table/load.h"
 #include "table/next_metadata.h"
 #include "table/rollup_definition.h"
+#include "table/rollup_properties.h"
 #include "table/settings.h"
 #include "table/versions.h"
 

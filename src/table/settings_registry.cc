@@ -138,7 +138,8 @@ const std::vector<SettingDef>& Rows() {
        "Appends now and then merge the small files of the partitions that they write to.",
        "timelake.auto-maintain"},
       {"auto-maintain-bytes", "67108864", kAtTable | kAtSession | kAtCall, kInteger, 0, kTebi, "",
-       "Data files that one append may merge, so that it does not take long.",
+       "Data files that one append may merge, and the refresh of a rollup after it read, so that "
+       "it does not take long.",
        "timelake.auto-maintain-bytes"},
       {"compact-min-files", "8", kLayout, kInteger, 2, INT32_MAX, "",
        "So many files of about one size (below 256 KiB, 1 MiB, 4 MiB, ...) are merged by appends.",

@@ -8,7 +8,8 @@
 #include "iceberg/invariants.h"
 #include "table/contract.h"
 #include "table/next_metadata.h"
-#include "table/rollup_definition.h"
+#include "table/rollup_history.h"
+#include "table/rollup_position.h"
 #include "table/versions.h"
 
 namespace timelake::table {
@@ -69,6 +70,7 @@ Result<Attempt> FinishSnapshot(const Handle& handle, const Version& base, Snapsh
     }
   }
   CarryPosition(*base.metadata, &snapshot.summary);
+  CarryHistory(*base.metadata, &snapshot);
   if (IsShared(*base.metadata)) attempt.metadata.properties[kShared] = "true";
   attempt.snapshot_id = snapshot.snapshot_id;
   attempt.on_success = [env, uri = snapshot.manifest_list, rows = std::move(rows), remember_index] {

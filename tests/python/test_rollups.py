@@ -1,174 +1,10 @@
-"""Rollups: random tables, rollups and queries; what is answered from rollups is what the table says, and a rollup is
-what its query says from scratch."""
+"""Rollups: refresh, retention, what binds them to their table."""
 
 import asyncio
-import datetime
-import math
-import os
-import random
 
 import pytest
 import timelake
-
-QUERIES = int(os.environ.get("TL_ROLLUP_QUERIES", "150"))
-START = 1_767_225_600_000_000  # 2026-01-01 in UTC
-HOUR = 3_600_000_000
-SPAN = 3 * 24 * HOUR
-
-AGGREGATES = {
-    "count(*)": "count(*)",
-    "count(v)": "count(v)",
-    "sum(v)": "sum(v)",
-    "sum(i)": "sum(i)",
-    "sum(v * 2)": "sum(v * 2)",
-    "min(v)": "min(v)",
-    "max(i)": "max(i)",
-    "min(note)": "min(note)",
-    "avg(v)": "avg(v)",
-    "avg(i)": "avg(i)",
-    "stddev(v)": "stddev(v)",
-    "var_pop(i)": "var_pop(i)",
-    "first(v, time)": "first(v, time)",
-    "last(note, time)": "last(note, time)",
-    "m4(time, v)": "m4(time, v)",
-}
-WIDTHS = {
-    "time_bucket('1m', time)": ["time_bucket('5m', time)", "time_bucket('1h', time)"],
-    "time_bucket('15m', time)": ["time_bucket('30m', time)", "date_trunc('hour', time)"],
-    "time_bucket('1h', time)": ["time_bucket('1h', time)", "time_bucket('1d', time)", "date_trunc('month', time)"],
-    "date_trunc('day', time)": ["time_bucket('1 day', time)", "time_bucket('1 month', time)"],
-    "time_bucket('1d', time, 'Europe/Paris')": ["time_bucket('1d', time, 'Europe/Paris')"],
-    "time_bucket('1 month', time)": ["time_bucket('1 quarter', time)"],
-}
-FILTERS = ["i > 0", "note = 'p'"]
-
-
-def at(micros: int) -> datetime.datetime:
-    return datetime.datetime.fromtimestamp(0, datetime.timezone.utc) + datetime.timedelta(microseconds=micros)
-
-
-def rows(choose: random.Random, count: int, first: int = 0, span: int = SPAN) -> list[dict]:
-    return [
-        {
-            "time": at(START + (first + choose.randrange(span)) // 7_000_000 * 7_000_000),
-            "host": choose.choice(["a", "b", "c", None]),
-            "site": choose.choice(["x", "y"]),
-            "v": choose.choice([None, round(choose.uniform(-9, 9), 2)]),
-            "i": choose.choice([None, choose.randrange(-100, 100), 2**62]),
-            "note": choose.choice(["p", "q", None]),
-        }
-        for _ in range(count)
-    ]
-
-
-def close(a, b) -> bool:
-    if isinstance(a, float) and isinstance(b, float):
-        return a == b or (math.isnan(a) and math.isnan(b)) or abs(a - b) <= 1e-12 * max(abs(a), abs(b), 10.0)
-    return a == b
-
-
-def assert_same(got: list[dict], wanted: list[dict], what: str):
-    def by(row):
-        return tuple((value is None, str(value)) for value in row.values() if not isinstance(value, float))
-
-    got, wanted = sorted(got, key=by), sorted(wanted, key=by)
-    assert len(got) == len(wanted), what
-    for one, other in zip(got, wanted, strict=True):
-        assert one.keys() == other.keys(), what
-        for name in one:
-            assert close(one[name], other[name]), f"{what}: {name}: {one} != {other}"
-
-
-class World:
-    def __init__(self, folder, seed):
-        self.choose = random.Random(seed)
-        self.lake = timelake.Lake(folder, settings={"auto-maintain": "false"})
-        self.plain = timelake.Lake(folder, settings={"rollup-routing": "false"})
-        self.table = self.lake.create_table(
-            "raw",
-            "time:timestamptz, host:string, site:string, v:double, i:long, note:string",
-            time_column="time",
-            series_key=["host", "site"],
-        )
-        self.rollups: dict[str, tuple] = {}
-
-    def append(self, count: int = 0):
-        if count:
-            self.table.append(rows(self.choose, count))
-        else:  # a few, late or not
-            first = self.choose.randrange(SPAN)
-            self.table.append(rows(self.choose, self.choose.randrange(1, 60), first, self.choose.choice([HOUR, 9 * HOUR])))
-
-    def create(self):
-        choose = self.choose
-        width = choose.choice(list(WIDTHS))
-        keys = choose.sample(["host", "site", "note"], choose.randrange(4))
-        aggregates = choose.sample(list(AGGREGATES), choose.randrange(1, 8))
-        where = choose.choice([None, None, None, *FILTERS])
-        name = f"r{len(self.rollups)}"
-        items = [*keys, f"{width} AS bucket", *(f"{sql} AS a{n}" for n, sql in enumerate(aggregates))]
-        select = f"SELECT {', '.join(items)} FROM raw{f' WHERE {where}' if where else ''} GROUP BY ALL"
-        self.lake.create_rollup(name, select)
-        self.rollups[name] = (width, keys, aggregates, where, select)
-
-    def check_rollups(self, plain):
-        for name, (_, _, _, _, select) in self.rollups.items():
-            wanted = plain.sql(select).to_pylist()
-            got = self.lake.sql(f"FROM {name}").to_pylist()
-            names = list(wanted[0]) if wanted else []
-            assert_same([{n: row[n] for n in names} for row in got], wanted, f"{name}: {select}")
-
-    def query(self, session, plain) -> bool:
-        choose = self.choose
-        width, keys, aggregates, where, _ = choose.choice(list(self.rollups.values()))
-        bucket = choose.choice([None, choose.choice(WIDTHS[width])])
-        groups = choose.sample(keys, choose.randrange(len(keys) + 1))
-        chosen = choose.sample(aggregates, choose.randrange(1, len(aggregates) + 1))
-        conditions = [where] if where else []
-        if keys and choose.random() < 0.3:
-            conditions.append(f"{choose.choice(keys)} IN ('a', 'x', 'p')")
-        if choose.random() < 0.6:
-            first = START + choose.randrange(SPAN)
-            last = first + choose.choice([HOUR, 13 * HOUR + 7, SPAN])
-            if choose.random() < 0.5:
-                first, last = first // HOUR * HOUR, last // HOUR * HOUR
-            conditions.append(f"time >= make_timestamptz({first})")
-            conditions.append(choose.choice([f"time < make_timestamptz({last})", f"make_timestamptz({last}) >= time"]))
-        items = [*groups, *([f"{bucket} AS bucket"] if bucket else []), *chosen]
-        text = f"SELECT {', '.join(items)} FROM raw"
-        if conditions:
-            text += f" WHERE {' AND '.join(conditions)}"
-        if groups or bucket:
-            text += " GROUP BY ALL"
-        assert_same(session.sql(text).to_pylist(), plain.sql(text).to_pylist(), text)
-        plan = "".join(str(row) for row in session.sql("EXPLAIN " + text).to_pylist())
-        return any(f"{name}\n" in plan or f".{name}" in plan for name in self.rollups)
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_queries_from_rollups_are_those_of_the_table(tmp_path, seed):
-    world = World(tmp_path, seed)
-    world.append(6000)
-    routed = 0
-    with world.lake.session() as session, world.lake.session() as plain:
-        plain.sql("SET timelake_rollup_routing = 'off'").close()
-        for number in range(QUERIES):
-            step = world.choose.random()
-            if step < 0.1:
-                world.append()
-            elif step < 0.13:
-                world.table.delete(f"i % 7 = {world.choose.randrange(7)} AND host = 'a'")
-            elif step < 0.15:
-                world.table.maintain(rollups=False, full=True)
-            elif step < 0.2 and world.rollups:
-                name = world.choose.choice(list(world.rollups))
-                world.lake.refresh_rollup(name, full=world.choose.random() < 0.2)
-            if not world.rollups or (number % 25 == 0 and len(world.rollups) < 8):
-                world.create()
-            routed += world.query(session, plain)
-        assert routed > QUERIES / 10
-        world.table.maintain()
-        world.check_rollups(plain)
+from rollup_world import HOUR, START, World, assert_same, at
 
 
 def test_a_refresh_in_parts_goes_on_where_it_was(tmp_path):
@@ -253,6 +89,169 @@ def test_a_source_snapshot_that_has_expired_costs_a_full_refresh(tmp_path):
     assert lake.refresh_rollup("r")["changed"]
     plain = timelake.Lake(tmp_path, settings={"rollup-routing": "false"})
     assert_same(lake.sql("FROM r").to_pylist(), plain.sql(select).to_pylist(), "r")
+
+
+SELECT = "SELECT host, time_bucket('1h', time) AS b, sum(v) AS s, count(*) AS n FROM raw GROUP BY ALL"
+
+
+class Expiring:
+    """A table that keeps no snapshot but the newest, with a rollup of 48 hours."""
+
+    def __init__(self, folder, **settings):
+        self.lake = timelake.Lake(folder, settings={"auto-maintain": "false"})
+        self.plain = timelake.Lake(folder, settings={"rollup-routing": "false"})
+        properties = {"snapshot-retention": "0s", "min-snapshots": "1", "on-expired": "keep", **settings}
+        self.table = self.lake.create_table(
+            "raw", "time:timestamptz, host:string, v:double", time_column="time", series_key=["host"], properties=properties
+        )
+        for day in range(2):
+            self.append(*(day * 24 + hour for hour in range(24)))
+        self.lake.create_rollup("r", SELECT)
+
+    def append(self, *hours, value=1.0):
+        self.table.append(
+            [{"time": at(START + hour * HOUR + half * HOUR // 2), "host": "a", "v": value} for hour in hours for half in range(2)]
+        )
+
+    def expire(self):
+        """Of all snapshots the newest is left."""
+        self.table.maintain(rollups=False, full=True)
+        while len(self.table.snapshots()) > 1:
+            self.table.maintain(rollups=False)
+
+    def check(self):
+        assert_same(self.lake.sql("FROM r").to_pylist(), self.plain.sql(SELECT).to_pylist(), "r")
+
+
+def test_a_snapshot_that_has_expired_behind_merges_costs_nothing(tmp_path):
+    world = Expiring(tmp_path)
+    before = len(world.lake.table("r").snapshots())
+    world.expire()
+    assert not world.lake.rollups()[0]["stale"]
+    assert not world.lake.refresh_rollup("r")["changed"]
+    assert len(world.lake.table("r").snapshots()) == before
+    assert "default.r│" in str(world.lake.sql("EXPLAIN SELECT host, sum(v) FROM raw GROUP BY ALL").to_pylist()).replace(" ", "")
+    # What comes then is all that is read.
+    world.append(50, 51)
+    world.expire()
+    assert world.lake.refresh_rollup("r")["rows"] == 2
+    world.check()
+
+
+def test_a_delete_behind_a_snapshot_that_has_expired_is_not_missed(tmp_path):
+    world = Expiring(tmp_path)
+    world.append(60)
+    world.table.delete("time < make_timestamptz(%d)" % (START + 5 * HOUR))
+    world.append(61)
+    world.expire()
+    assert world.lake.rollups()[0]["stale"]
+    assert world.lake.refresh_rollup("r")["rows"] > 40  # all buckets
+    world.check()
+    # From then on it is known again.
+    world.append(100)
+    world.expire()
+    assert world.lake.refresh_rollup("r")["rows"] == 1
+    world.check()
+
+
+def test_a_rollback_behind_a_snapshot_that_has_expired_is_not_missed(tmp_path):
+    world = Expiring(tmp_path, **{"snapshot-retention": "1d"})
+    newest = max(world.table.snapshots(), key=lambda s: s["sequence_number"])["snapshot_id"]
+    world.append(3, value=7.0)
+    world.lake.refresh_rollup("r")
+    world.table.rollback(newest)
+    assert world.lake.sql("SELECT sum(v) AS s FROM raw").to_pylist() == [{"s": 96.0}]
+    world.append(70)
+    world.append(71)
+    world.table.set_properties({"snapshot-retention": "0s"})
+    world.expire()
+    world.lake.refresh_rollup("r")
+    world.check()
+
+
+def test_retention_behind_a_snapshot_that_has_expired_leaves_rollups(tmp_path):
+    world = Expiring(tmp_path)
+    now = world.lake.sql("SELECT epoch_us(now()) AS n").to_pylist()[0]["n"]
+    world.table.set_properties({"retention": f"{(now - START - 25 * HOUR) // 1_000_000}s"})
+    world.append(80)
+    world.expire()
+    assert world.plain.sql("SELECT count(*) AS n FROM raw").to_pylist()[0]["n"] < 98
+    assert world.lake.refresh_rollup("r")["rows"] == 1
+    assert world.lake.sql("SELECT sum(n)::BIGINT AS n FROM r").to_pylist() == [{"n": 98}]
+    # A query of the table has what the table has.
+    assert world.lake.sql("SELECT count(v) AS n FROM raw").to_pylist() == world.plain.sql("SELECT count(v) AS n FROM raw").to_pylist()
+
+
+def test_more_appends_than_snapshots_are_kept_for_are_refreshed_one_by_one(tmp_path):
+    world = Expiring(tmp_path, **{"max-snapshots": "3", "snapshot-retention": "1d"})
+    for hour in range(12):
+        world.append(100 + hour)
+    world.table.maintain(rollups=False)
+    assert len(world.table.snapshots()) <= 3
+    assert world.lake.refresh_rollup("r")["rows"] == 12
+    world.check()
+
+
+def test_what_an_append_refreshes_is_bounded(tmp_path):
+    lake = timelake.Lake(tmp_path, settings={"auto-maintain-bytes": "1"})
+    table = lake.create_table("raw", "time:timestamptz, host:string, v:double", time_column="time", series_key=["host"])
+    days = [[{"time": at(START + (24 * day + hour) * HOUR), "host": "a", "v": 1.0} for hour in range(24)] for day in range(4)]
+    table.append(days[0])
+    lake.create_rollup("r", SELECT, {"rollup-refresh-interval": "0s"})
+    table.append([row for day in days for row in day])
+    found = lake.sql("SELECT count(*) AS n FROM r").to_pylist()[0]["n"]
+    assert 24 <= found < 96
+    assert lake.rollups()[0]["stale"]
+    for _ in range(5):
+        table.append(days[0][:1])
+    assert lake.sql("SELECT count(*) AS n FROM r").to_pylist() == [{"n": 96}]
+
+
+def test_a_refresh_without_rows_leaves_those_that_there_are(tmp_path):
+    """Its commit adds no file: what is known of the files of the one before is none of its own."""
+    lake = timelake.Lake(tmp_path, settings={"auto-maintain": "false"})
+    table = lake.create_table("raw", "time:timestamptz, host:string, v:double", time_column="time", series_key=["host"])
+    days = [START + n * 24 * HOUR for n in range(4)]  # a file each
+    table.append([{"time": at(day), "host": "a", "v": 1.0} for day in days])
+    lake.create_rollup("r", SELECT)
+    for n, day in enumerate(days):
+        table.delete(f"time = make_timestamptz({day})")
+        assert lake.refresh_rollup("r")["rows"] == 0
+        assert lake.sql("SELECT count(*) AS n FROM r").to_pylist() == [{"n": 3 - n}]
+        assert timelake.Lake(tmp_path).sql("SELECT count(*) AS n FROM r").to_pylist() == [{"n": 3 - n}]
+    assert not lake.refresh_rollup("r")["changed"]
+
+
+def test_groups_that_vanished_before_a_refresh_in_parts_go_with_its_last_part(tmp_path):
+    lake = timelake.Lake(tmp_path, settings={"auto-maintain": "false"})
+    table = lake.create_table("raw", "time:timestamptz, host:string, v:double", time_column="time", series_key=["host"])
+    table.append([{"time": at(START + n * 12 * HOUR), "host": "a", "v": 1.0} for n in range(8)])
+    lake.create_rollup("r", SELECT)
+    table.delete("v = 1 AND hour(time) = 12")
+    assert lake.refresh_rollup("r", max_bytes=1)["left"] > 0
+    while lake.refresh_rollup("r", max_bytes=1)["left"]:
+        pass
+    assert lake.sql("SELECT count(*) AS n FROM r").to_pylist() == [{"n": 4}]
+
+
+ALL = (
+    "count(*) AS n, sum(v) AS s, min(v) AS mn, max(v) AS mx, avg(v) AS a, stddev(v) AS st, var_pop(v) AS vp, first(v, time) AS f, "
+    "last(v, time) AS l, m4(time, v) AS m, time_weighted_mean(time, v) AS tw, time_weighted_mean(time, v, 'linear') AS tl"
+)
+
+
+def test_a_wider_rollup_is_made_from_a_narrower_one(tmp_path):
+    lake = timelake.Lake(tmp_path, settings={"auto-maintain": "false"})
+    table = lake.create_table("raw", "time:timestamptz, host:string, v:double", time_column="time", series_key=["host"])
+    table.append([{"time": at(START + n * HOUR // 12), "host": "ab"[n % 2], "v": n * 7 % 11 / 4 if n % 5 else None} for n in range(3000)])
+    lake.create_rollup("narrow", f"SELECT host, time_bucket('15m', time) AS b, {ALL} FROM raw GROUP BY ALL")
+    wide = f"SELECT host, time_bucket('1d', time) AS b, {ALL} FROM raw GROUP BY ALL"
+    wanted = timelake.Lake(tmp_path, settings={"rollup-routing": "false"}).sql(wide).to_pylist()
+    for file in (tmp_path / "default" / "raw" / "data").rglob("*.parquet"):
+        file.unlink()  # so nothing comes from there
+    lake.create_rollup("wide", wide)
+    got = lake.sql("FROM wide").to_pylist()
+    assert_same([{name: row[name] for name in wanted[0]} for row in got], wanted, "wide")
 
 
 def test_rollups_and_their_table_are_bound_together(tmp_path):

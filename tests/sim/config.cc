@@ -138,7 +138,10 @@ Config MakeConfig(uint64_t seed, const std::string& lean,
     config.rules = std::move(small);
   }
   // Last, so that what else a seed decides stays what it was; a rule's fault is looked for without.
-  if (lean.empty()) config.rewriters = between(0, 2);
+  if (lean.empty()) {
+    config.rewriters = between(0, 2);
+    config.refreshers = between(0, 2);
+  }
   Lean(lean, &config);
   if (config.foreign) config.foreigners = foreigners;
   return config;

@@ -57,6 +57,7 @@ struct Config {
   int rollers = 0;   // roll back, tag
   int droppers = 0;  // drop and create again
   int foreigners = 0;
+  int refreshers = 0;  // of one rollup
   std::shared_ptr<const table::Rules> rules;
 };
 

@@ -14,6 +14,7 @@
 #include "table/manifests.h"
 #include "table/next_metadata.h"
 #include "table/reach.h"
+#include "table/rollup_properties.h"
 
 namespace timelake::sim {
 namespace {
@@ -276,6 +277,7 @@ Status Create(Process& process) {
       table::NewTableMetadata(TableSchema(), OptionsOf(config.dedup, config.foreign),
                               process.handle().location(), FormatUuid(NewUuidV4(*env.random)),
                               FormatUuid(NewUuidV4(*env.random)), env.clock->NowMicros() / 1000));
+  if (config.refreshers > 0) metadata.properties[table::kRollups] = "default.rollup";
   auto result = table::CommitCreate(process.handle(), metadata, CommitOptionsOf(process));
   if (result.ok() || KindOf(result.status()) != ErrorKind::kAlreadyExists) {
     CheckCommit(process, "create", result);

@@ -3,6 +3,7 @@
 #include "sim/foreign.h"
 #include "sim/mishaps.h"
 #include "sim/processes.h"
+#include "sim/rollup.h"
 
 namespace timelake::sim {
 namespace {
@@ -30,6 +31,7 @@ class Simulation {
   Scene scene_;
   std::vector<std::unique_ptr<Process>> processes_;
   Mishaps mishaps_;
+  Rollup rollup_;
 };
 
 Process& Simulation::Add(const std::string& name) {
@@ -77,6 +79,9 @@ void Simulation::SpawnAll() {
   for (int i = 0; i < config.readers; ++i) Spawn("R", ReaderTurn);
   for (int i = 0; i < config.rollers; ++i) Spawn("B", RollerTurn);
   for (int i = 0; i < config.droppers; ++i) Spawn("D", DropperTurn);
+  for (int i = 0; i < config.refreshers; ++i) {
+    Spawn("U", [this](Process& p) { rollup_.Turn(p); });
+  }
   for (int i = 0; i < config.foreigners; ++i) {
     Spawn("F", [foreign = std::make_shared<Foreign>()](Process& p) { foreign->Turn(p); });
   }
@@ -100,6 +105,7 @@ void Simulation::Quiet() {
   if (config.last_append && Append(end, {{0, 0, world.NextValue()}}, "") != Outcome::kOk) {
     return world.Fail("the last append did not succeed");
   }
+  if (config.refreshers > 0) rollup_.Turn(end);
   wait();
   if (config.last_expiry) Expire(end);
   for (int i = 0; i < 2 && !failed(); ++i) {

@@ -14,29 +14,29 @@
 
 namespace timelake::sql {
 
-// The readings of a group in an arena, 16 bytes each, in blocks that grow with their number. All
-// are kept: rows come in any order, so nothing can be added up before the end.
-template <typename V>
-struct PointList {
+// What a group has, in an arena, in blocks that grow with its number. All is kept: rows come in any
+// order, so nothing can be added up before the end.
+template <typename T>
+struct ArenaList {
   struct Block {
     Block* next;
     uint64_t count;
     uint64_t capacity;
-    Point<V>* points() { return reinterpret_cast<Point<V>*>(this + 1); }
-    const Point<V>* points() const { return reinterpret_cast<const Point<V>*>(this + 1); }
+    T* items() { return reinterpret_cast<T*>(this + 1); }
+    const T* items() const { return reinterpret_cast<const T*>(this + 1); }
   };
 
   Block* first;
   Block* last;
   uint64_t count;
 
-  void Add(const Point<V>& point, duckdb::ArenaAllocator& arena) {
+  void Add(const T& item, duckdb::ArenaAllocator& arena) {
     if (!last || last->count == last->capacity) Grow(arena);
-    last->points()[last->count++] = point;
+    last->items()[last->count++] = item;
     ++count;
   }
 
-  void Merge(const PointList& source, duckdb::AggregateInputData& data) {
+  void Merge(const ArenaList& source, duckdb::AggregateInputData& data) {
     if (source.count == 0) return;
     if (data.combine_type == duckdb::AggregateCombineType::ALLOW_DESTRUCTIVE) {
       // The source's memory stays until the end of the aggregation (as for DuckDB's list()).
@@ -46,29 +46,33 @@ struct PointList {
       return;
     }
     for (const Block* block = source.first; block; block = block->next) {
-      for (uint64_t i = 0; i < block->count; ++i) Add(block->points()[i], data.allocator);
+      for (uint64_t i = 0; i < block->count; ++i) Add(block->items()[i], data.allocator);
     }
   }
 
-  std::vector<Point<V>> Get() const {
-    std::vector<Point<V>> points;
-    points.reserve(count);
+  std::vector<T> Get() const {
+    std::vector<T> items;
+    items.reserve(count);
     for (const Block* block = first; block; block = block->next) {
-      points.insert(points.end(), block->points(), block->points() + block->count);
+      items.insert(items.end(), block->items(), block->items() + block->count);
     }
-    return points;
+    return items;
   }
 
  private:
   void Grow(duckdb::ArenaAllocator& arena) {
     const uint64_t capacity = std::clamp<uint64_t>(count, 4, 4096);
-    auto* block = reinterpret_cast<Block*>(
-        arena.AllocateAligned(sizeof(Block) + capacity * sizeof(Point<V>)));
+    auto* block =
+        reinterpret_cast<Block*>(arena.AllocateAligned(sizeof(Block) + capacity * sizeof(T)));
     *block = Block{nullptr, 0, capacity};
     (last ? last->next : first) = block;
     last = block;
   }
 };
+
+// Readings, 16 bytes each.
+template <typename V>
+using PointList = ArenaList<Point<V>>;
 
 // Calls add(row, point) for the rows with a time and a value: not where one is NULL, nor where the
 // time is infinite, nor, if `skip_nan`, where the value is NaN.

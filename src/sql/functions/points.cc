@@ -1,6 +1,7 @@
 #include "sql/functions/points.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace timelake::sql {
 
@@ -65,6 +66,40 @@ double TimeWeightedMean(std::span<const Point<double>> points, Interpolation met
     mean.Add(HeightBetween(points[i].value, points[i + 1].value, method) *
              (MicrosBetween(points[i].time, points[i + 1].time) / total));
   }
+  return mean.Get();
+}
+
+namespace {
+
+// Calls add(height, length in microseconds) for the stretches and what lies between them.
+template <typename Add>
+void ForEachPart(const std::vector<Stretch>& stretches, Interpolation method, const Add& add) {
+  for (size_t i = 0; i < stretches.size(); ++i) {
+    const Stretch& it = stretches[i];
+    if (it.first_time < it.last_time) add(it.mean, MicrosBetween(it.first_time, it.last_time));
+    if (i + 1 == stretches.size()) break;
+    const Stretch& next = stretches[i + 1];
+    add(HeightBetween(it.last, next.first, method), MicrosBetween(it.last_time, next.first_time));
+  }
+}
+
+}  // namespace
+
+std::optional<double> TimeWeightedMean(std::vector<Stretch>* stretches, Interpolation method) {
+  std::sort(stretches->begin(), stretches->end(), [](const Stretch& a, const Stretch& b) {
+    return std::pair(a.first_time, a.last_time) < std::pair(b.first_time, b.last_time);
+  });
+  for (size_t i = 0; i + 1 < stretches->size(); ++i) {
+    if ((*stretches)[i].last_time >= (*stretches)[i + 1].first_time) return std::nullopt;
+  }
+  const double total = MicrosBetween(stretches->front().first_time, stretches->back().last_time);
+  if (total == 0) return stretches->front().mean;
+  Sum area;
+  ForEachPart(*stretches, method, [&](double height, double length) { area.Add(height * length); });
+  if (std::isfinite(area.Get())) return area.Get() / total;
+  Sum mean;  // as above
+  ForEachPart(*stretches, method,
+              [&](double height, double length) { mean.Add(height * (length / total)); });
   return mean.Get();
 }
 

@@ -83,6 +83,16 @@ class Area {
 // empty.
 double TimeWeightedMean(std::span<const Point<double>> points, Interpolation method);
 
+// A part of such a curve of which only this is known.
+struct Stretch {
+  int64_t first_time = 0, last_time = 0;
+  double first = 0, last = 0;
+  double mean = 0;  // from the first to the last time; of one point its value
+};
+
+// The mean of the curve through stretches, at least one; nothing where they overlap. Sorts them.
+std::optional<double> TimeWeightedMean(std::vector<Stretch>* stretches, Interpolation method);
+
 // How much a counter goes up over points of increasing times, added one after the other: the sum of
 // its steps, where a smaller value than before means that it started again from zero.
 template <typename V>

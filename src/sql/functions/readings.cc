@@ -10,9 +10,8 @@
 #include <duckdb/function/function_set.hpp>
 #include <duckdb/main/extension/extension_loader.hpp>
 
-#include "base/text.h"
 #include "sql/error.h"
-#include "sql/functions/constant_argument.h"
+#include "sql/functions/interpolation.h"
 #include "sql/functions/point_list.h"
 #include "sql/functions/register.h"
 
@@ -27,6 +26,12 @@ using duckdb::LogicalType;
 using duckdb::Vector;
 
 constexpr char kTimeWeightedMean[] = "time_weighted_mean";
+
+duckdb::unique_ptr<duckdb::FunctionData> BindMean(
+    duckdb::ClientContext& context, duckdb::AggregateFunction&,
+    duckdb::vector<duckdb::unique_ptr<duckdb::Expression>>& arguments) {
+  return BindMethod(context, kTimeWeightedMean, arguments, 2);
+}
 
 // Collects the readings; `Op` adds up those of one group in order of time, one a time:
 //   using Running = ...;                               // trivially copyable
@@ -124,23 +129,10 @@ struct OfReadings {
   }
 };
 
-struct MethodData : public duckdb::FunctionData {
-  explicit MethodData(Interpolation method) : method(method) {}
-  duckdb::unique_ptr<duckdb::FunctionData> Copy() const override {
-    return duckdb::make_uniq<MethodData>(method);
-  }
-  bool Equals(const duckdb::FunctionData& other) const override {
-    return method == other.Cast<MethodData>().method;
-  }
-  Interpolation method;
-};
-
 struct TimeWeightedMeanOp {
   using Running = Area;
   static constexpr bool kSkipNan = false;
-  static Interpolation Method(const AggregateInputData& data) {
-    return data.bind_data->Cast<MethodData>().method;
-  }
+  static Interpolation Method(const AggregateInputData& data) { return MethodOf(data); }
   static Area Start(const AggregateInputData& data) { return Area(Method(data)); }
   static std::optional<double> Of(const Area& area, std::span<const Point<double>> points,
                                   const AggregateInputData& data) {
@@ -148,25 +140,6 @@ struct TimeWeightedMeanOp {
     return std::isfinite(mean) ? mean : TimeWeightedMean(points, Method(data));
   }
 };
-
-duckdb::unique_ptr<duckdb::FunctionData> BindMethod(
-    duckdb::ClientContext& context, duckdb::AggregateFunction&,
-    duckdb::vector<duckdb::unique_ptr<duckdb::Expression>>& arguments) {
-  Interpolation method = Interpolation::kLocf;
-  if (arguments.size() == 3) {
-    const std::string accepted = "'locf' (each value holds until the next) or 'linear'";
-    const auto text = duckdb::StringValue::Get(ConstantArgument(
-        context, kTimeWeightedMean, "method", accepted, *arguments[2], LogicalType::VARCHAR));
-    const std::string name = ToLowerAscii(text);
-    if (name == "linear") {
-      method = Interpolation::kLinear;
-    } else if (name != "locf" && name != "forward_fill") {
-      Throw(InvalidArgument("{}: method is {}; it must be {}", kTimeWeightedMean, Quote(text),
-                            accepted));
-    }
-  }
-  return duckdb::make_uniq<MethodData>(method);
-}
 
 template <typename T>
 T OrOutOfRange(const std::optional<T>& value, const char* function) {
@@ -252,8 +225,8 @@ void RegisterReadings(duckdb::ExtensionLoader& loader) {
   using Mean = OfReadings<double, TimeWeightedMeanOp>;
   for (const LogicalType& time :
        {LogicalType(LogicalType::TIMESTAMP), LogicalType(LogicalType::TIMESTAMP_TZ)}) {
-    mean.AddFunction(Mean::Make(mean.name, {time, real}, real, BindMethod));
-    mean.AddFunction(Mean::Make(mean.name, {time, real, LogicalType::VARCHAR}, real, BindMethod));
+    mean.AddFunction(Mean::Make(mean.name, {time, real}, real, BindMean));
+    mean.AddFunction(Mean::Make(mean.name, {time, real, LogicalType::VARCHAR}, real, BindMean));
     increase.AddFunction(
         OfReadings<double, IncreaseOp<double>>::Make(increase.name, {time, real}, real));
     increase.AddFunction(

@@ -15,6 +15,7 @@ void RegisterFirstLast(duckdb::DatabaseInstance& database, duckdb::ExtensionLoad
 void RegisterReadings(duckdb::ExtensionLoader& loader);
 void RegisterPlots(duckdb::ExtensionLoader& loader);
 void RegisterMergeVariance(duckdb::ExtensionLoader& loader);
+void RegisterMergeTimeWeighted(duckdb::ExtensionLoader& loader);
 void RegisterHistogram(duckdb::DatabaseInstance& database, duckdb::ExtensionLoader& loader);
 void RegisterGapfillFunctions(duckdb::ExtensionLoader& loader);
 void RegisterGapfillPlan(duckdb::DatabaseInstance& database);

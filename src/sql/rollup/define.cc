@@ -18,11 +18,11 @@
 #include <duckdb/parser/tableref/basetableref.hpp>
 
 #include "base/text.h"
-#include "iceberg/arrow_schema.h"
 #include "sql/error.h"
 #include "sql/names.h"
+#include "sql/rollup/aggregate_call.h"
+#include "sql/rollup/describe.h"
 #include "sql/rollup/expressions.h"
-#include "sql/rollup/query.h"
 #include "table/contract.h"
 
 namespace timelake::sql {
@@ -64,8 +64,8 @@ class Definer {
     if (query.where_clause) TL_RETURN_NOT_OK(AddFilter(*query.where_clause));
     table::NameStates(&definition_.aggregates);
     TL_RETURN_NOT_OK(CheckNames());
-    TL_RETURN_NOT_OK(CheckFunctions());
-    return Describe();
+    TL_RETURN_NOT_OK(CheckFunctions(engine_, name_, definition_));
+    return DescribeRollup(engine_, name_, std::move(definition_), order_, *schema_, contract_);
   }
 
  private:
@@ -178,24 +178,17 @@ class Definer {
   }
 
   Status AddAggregate(const duckdb::FunctionExpression& call, const std::string& alias) {
-    const auto kind = table::FindRollupKind(ToLowerAscii(call.function_name));
-    if (!kind || !IsPlainCall(call)) return NotKept(call.ToString());
-    RollupAggregate aggregate;
-    aggregate.kind = *kind;
-    const size_t given = call.children.size();
-    const auto time = table::TimeArgument(*kind);
-    const bool fits = time ? given == 2 && call.children[*time]->ToString() == TimeColumn()
-                           : given == 1 || (given == 0 && *kind == RollupKind::kCount);
-    if (!fits) return NotKept(call.ToString() + (time ? " (not by the time column)" : ""));
-    if (given > 0) aggregate.argument = call.children[time == 0 ? 1 : 0]->ToString();
+    auto kept = AggregateOfCall(call, definition_.time);
+    if (!kept) {
+      const auto kind = table::FindRollupKind(ToLowerAscii(call.function_name));
+      const bool by_time = kind && table::TimeArgument(*kind);
+      return NotKept(call.ToString() + (by_time ? " (not by the time column)" : ""));
+    }
+    RollupAggregate& aggregate = *kept;
     aggregate.name = alias.empty() ? call.ToString() : alias;
     order_.push_back(aggregate.name);
-    definition_.aggregates.push_back(std::move(aggregate));
+    definition_.aggregates.push_back(*std::move(kept));
     return Status::OK();
-  }
-
-  std::string TimeColumn() const {
-    return duckdb::ColumnRefExpression(definition_.time).ToString();
   }
 
   // GROUP BY has to be all that is not an aggregate; by position, name or expression.
@@ -274,86 +267,6 @@ class Definer {
                                 other.argument == average.argument &&
                                 other.kind == (place == 0 ? RollupKind::kSum : RollupKind::kCount);
                        });
-  }
-
-  // What is not the same at each refresh makes no sense.
-  Status CheckFunctions() const {
-    std::vector<std::string> texts = definition_.filter;
-    for (const auto& aggregate : definition_.aggregates) {
-      if (!aggregate.argument.empty()) texts.push_back(aggregate.argument);
-    }
-    std::set<std::string> names;
-    for (const auto& text : texts) {
-      for (const auto& parsed : duckdb::Parser::ParseExpressionList(text)) {
-        names.merge(FunctionsOf(*parsed));
-      }
-    }
-    if (names.empty()) return Status::OK();
-    std::vector<std::string> quoted;
-    for (const auto& name : names) {
-      quoted.push_back(duckdb::Value(name).ToSQLString());
-    }
-    TL_ASSIGN_OR_RAISE(
-        const auto reader,
-        engine_.Query("SELECT function_name FROM duckdb_functions() WHERE function_name IN (" +
-                      Join(quoted, ", ") + ") AND stability <> 'CONSISTENT' LIMIT 1"));
-    TL_ASSIGN_OR_RAISE(const auto rows, reader->ToTable());
-    if (rows->num_rows() == 0) return Status::OK();
-    TL_ASSIGN_OR_RAISE(const auto found, rows->column(0)->GetScalar(0));
-    return Refuse(found->ToString() + " is not the same at each refresh, and cannot be kept");
-  }
-
-  Result<NewRollup> Describe() {
-    const iceberg::Field* time = iceberg::FindFieldById(*schema_, *contract_.time_id);
-    RefreshQuery query;
-    query.definition = &definition_;
-    query.zoned = time->type.id == iceberg::TypeId::kTimestamptz;
-    const std::string sql = ToSql(query) + " LIMIT 0";
-    const auto failed = [&](const Status& status) {
-      return WithContext(status, "rollup " + name_);
-    };
-    auto described = engine_.Query("DESCRIBE " + sql);
-    if (!described.ok()) return failed(described.status());
-    TL_ASSIGN_OR_RAISE(const auto types, (*described)->ToTable());
-    std::map<std::string, std::string> type_of;
-    for (int64_t row = 0; row < types->num_rows(); ++row) {
-      TL_ASSIGN_OR_RAISE(const auto column, types->column(0)->GetScalar(row));
-      TL_ASSIGN_OR_RAISE(const auto type, types->column(1)->GetScalar(row));
-      type_of[column->ToString()] = type->ToString();
-    }
-    for (auto& aggregate : definition_.aggregates) aggregate.type = type_of[aggregate.name];
-    auto reader = engine_.Query(sql);
-    if (!reader.ok()) return failed(reader.status());
-    auto columns = iceberg::FromArrow(*(*reader)->schema());
-    if (!columns.ok()) return failed(columns.status());
-    TL_ASSIGN_OR_RAISE(const auto nothing, (*reader)->ToTable());
-    return Finish(*columns);
-  }
-
-  Result<NewRollup> Finish(const iceberg::Schema& columns) {
-    NewRollup rollup;
-    std::vector<std::string> order = order_;
-    for (const auto& field : columns.fields) {
-      if (std::find(order.begin(), order.end(), field.name) == order.end()) {
-        order.push_back(field.name);
-      }
-    }
-    std::set<std::string> counts;
-    for (const auto& aggregate : definition_.aggregates) {
-      if (aggregate.kind == RollupKind::kCount) counts.insert(aggregate.name);
-    }
-    std::map<std::string, std::string> sums;
-    for (const auto& name : order) {
-      for (iceberg::Field field : columns.fields) {
-        if (field.name != name) continue;
-        field.required = counts.contains(name) || name == definition_.bucket;
-        sums[name] = field.type.id == iceberg::TypeId::kDouble ? "double" : "";
-        rollup.schema.fields.push_back(std::move(field));
-      }
-    }
-    rollup.fits_peer = table::FitsPeer(definition_, sums, contract_.key_names);
-    rollup.definition = std::move(definition_);
-    return rollup;
   }
 
   Engine& engine_;

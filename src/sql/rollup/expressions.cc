@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include <duckdb/catalog/catalog.hpp>
+#include <duckdb/catalog/catalog_entry/scalar_function_catalog_entry.hpp>
 #include <duckdb/common/types/value.hpp>
 #include <duckdb/parser/expression/cast_expression.hpp>
 #include <duckdb/parser/expression/columnref_expression.hpp>
@@ -47,14 +49,6 @@ bool IsConstant(const ParsedExpression& expression) {
   }
 }
 
-// The text of a constant text.
-std::optional<std::string> TextOf(const ParsedExpression& expression) {
-  if (expression.GetExpressionClass() != ExpressionClass::CONSTANT) return std::nullopt;
-  const auto& value = expression.Cast<duckdb::ConstantExpression>().value;
-  if (value.IsNull() || value.type().id() != LogicalTypeId::VARCHAR) return std::nullopt;
-  return value.ToString();
-}
-
 Result<RollupWidth> FromWidth(const BucketWidth& width) {
   RollupWidth result;
   result.months = width.months;
@@ -95,8 +89,9 @@ Result<bool> AddOption(const ParsedExpression& expression, const Evaluate& evalu
   if (expression.GetExpressionClass() != ExpressionClass::CAST || !IsConstant(expression)) {
     return false;
   }
-  const auto type = expression.Cast<duckdb::CastExpression>().cast_type.id();
-  if (type != LogicalTypeId::TIMESTAMP && type != LogicalTypeId::TIMESTAMP_TZ) return false;
+  // The parser does not say which type a name means.
+  TL_ASSIGN_OR_RAISE(const auto type, evaluate("typeof(" + expression.ToString() + ")"));
+  if (type != "TIMESTAMP" && type != "TIMESTAMP WITH TIME ZONE") return false;
   TL_ASSIGN_OR_RAISE(const auto micros, evaluate("epoch_us(" + expression.ToString() + ")"));
   if (!micros || width->origin_us) return false;
   TL_ASSIGN_OR_RAISE(width->origin_us, ParseInt64(*micros));
@@ -189,6 +184,33 @@ std::vector<const ParsedExpression*> Conjuncts(const ParsedExpression& expressio
     for (const auto* part : Conjuncts(*child)) parts.push_back(part);
   }
   return parts;
+}
+
+std::optional<std::string> TextOf(const ParsedExpression& expression) {
+  if (expression.GetExpressionClass() != ExpressionClass::CONSTANT) return std::nullopt;
+  const auto& value = expression.Cast<duckdb::ConstantExpression>().value;
+  if (value.IsNull() || value.type().id() != LogicalTypeId::VARCHAR) return std::nullopt;
+  return value.ToString();
+}
+
+const duckdb::CatalogEntry* SystemFunction(duckdb::ClientContext& context,
+                                           const duckdb::FunctionExpression& call) {
+  if (!call.catalog.empty() || !call.schema.empty()) return nullptr;
+  const duckdb::EntryLookupInfo lookup(duckdb::CatalogType::SCALAR_FUNCTION_ENTRY,
+                                       call.function_name);
+  const auto found = duckdb::Catalog::GetEntry(context, INVALID_CATALOG, INVALID_SCHEMA, lookup,
+                                               duckdb::OnEntryNotFound::RETURN_NULL);
+  return found && found->internal ? found.get() : nullptr;
+}
+
+bool IsPlainScalar(duckdb::ClientContext& context, const duckdb::FunctionExpression& call) {
+  const auto* entry = SystemFunction(context, call);
+  if (!entry || entry->type != duckdb::CatalogType::SCALAR_FUNCTION_ENTRY) return false;
+  if (!IsPlainCall(call)) return false;
+  const auto& functions = entry->Cast<duckdb::ScalarFunctionCatalogEntry>().functions;
+  return std::all_of(functions.functions.begin(), functions.functions.end(), [](const auto& one) {
+    return one.GetStability() == duckdb::FunctionStability::CONSISTENT;
+  });
 }
 
 std::string Respell(const std::string& sql) {

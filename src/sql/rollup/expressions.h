@@ -10,8 +10,11 @@
 #include "base/error.h"
 #include "iceberg/schema.h"
 #include "table/rollup_definition.h"
+#include "table/rollup_position.h"
 
 namespace duckdb {
+class CatalogEntry;
+class ClientContext;
 class FunctionExpression;
 class ParsedExpression;
 }  // namespace duckdb
@@ -44,6 +47,17 @@ std::set<std::string> ColumnsOf(const duckdb::ParsedExpression& expression);
 
 // The operands of AND, at any depth.
 std::vector<const duckdb::ParsedExpression*> Conjuncts(const duckdb::ParsedExpression& expression);
+
+// The text of a constant text; nullopt: it is something else.
+std::optional<std::string> TextOf(const duckdb::ParsedExpression& expression);
+
+// The function of the system that a call means; null: a macro or a user's own, or none. `context`
+// within a transaction.
+const duckdb::CatalogEntry* SystemFunction(duckdb::ClientContext& context,
+                                           const duckdb::FunctionExpression& call);
+
+// Whether a call is of a function of the system that is always the same of the same values.
+bool IsPlainScalar(duckdb::ClientContext& context, const duckdb::FunctionExpression& call);
 
 // SQL of an expression in the parser's own spelling, so that equal texts mean equal expressions.
 // Throws on a syntax error.

@@ -1,13 +1,10 @@
 #include "sql/rollup/match.h"
 
 #include <algorithm>
-#include <limits>
 #include <set>
 #include <utility>
 
 #include <duckdb/catalog/catalog.hpp>
-#include <duckdb/catalog/catalog_entry/scalar_function_catalog_entry.hpp>
-#include <duckdb/parser/expression/between_expression.hpp>
 #include <duckdb/parser/expression/columnref_expression.hpp>
 #include <duckdb/parser/expression/comparison_expression.hpp>
 #include <duckdb/parser/expression/conjunction_expression.hpp>
@@ -16,8 +13,11 @@
 #include <duckdb/parser/parser.hpp>
 #include <duckdb/parser/query_node/select_node.hpp>
 
+#include "base/civil_time.h"
 #include "base/text.h"
+#include "sql/rollup/aggregate_call.h"
 #include "sql/rollup/query.h"
+#include "sql/rollup/times.h"
 
 namespace timelake::sql {
 
@@ -32,22 +32,19 @@ using table::RollupDefinition;
 using table::RollupKind;
 using Expr = duckdb::unique_ptr<ParsedExpression>;
 
-constexpr int64_t kLowest = std::numeric_limits<int64_t>::min();
-constexpr int64_t kHighest = std::numeric_limits<int64_t>::max();
-
 // What names other than columns may mean.
 enum class Aliases { kNone, kBehindColumns, kFirst };
 
 class Matcher {
  public:
-  Matcher(duckdb::ClientContext& context, const SourceColumns& columns, bool zoned,
-          const RollupDefinition& definition, const Evaluate& evaluate)
+  Matcher(const MatchContext& context, const RollupDefinition& definition)
       : context_(context),
-        columns_(columns),
-        zoned_(zoned),
+        columns_(context.columns),
         definition_(definition),
-        evaluate_(evaluate),
-        keys_(definition.keys.begin(), definition.keys.end()) {}
+        times_(context, definition.time),
+        keys_(definition.keys.begin(), definition.keys.end()) {
+    if (context.refreshing) NameMergedStates();
+  }
 
   Result<std::optional<MatchedQuery>> Match(const duckdb::SelectNode& original) {
     auto copy = original.Copy();
@@ -80,9 +77,15 @@ class Matcher {
     const bool known = !summed_ && !query.where_clause && definition_.filter.empty();
     if (!grouped && known) return Failed();
     MatchedQuery matched;
+    if (context_.refreshing) {
+      const std::string text = query.ToString();
+      std::erase_if(
+          states_, [&](const auto& state) { return text.find(state.second) == std::string::npos; });
+    }
     matched.query.reset(static_cast<duckdb::SelectNode*>(copy.release()));
-    matched.times = times_;
+    matched.times = times_.range();
     matched.states = states_;
+    matched.unproven = unproven_;
     return matched;
   }
 
@@ -92,85 +95,95 @@ class Matcher {
     return std::nullopt;
   }
 
-  // A function of the system; not one that a macro or the user has put in its place.
-  const duckdb::CatalogEntry* FunctionOf(const duckdb::FunctionExpression& call) const {
-    if (!call.catalog.empty() || !call.schema.empty()) return nullptr;
-    const duckdb::EntryLookupInfo lookup(CatalogType::SCALAR_FUNCTION_ENTRY, call.function_name);
-    const auto found = duckdb::Catalog::GetEntry(context_, INVALID_CATALOG, INVALID_SCHEMA, lookup,
-                                                 duckdb::OnEntryNotFound::RETURN_NULL);
-    return found && found->internal ? found.get() : nullptr;
-  }
-
-  bool IsPlainScalar(const duckdb::FunctionExpression& call) const {
-    const auto* entry = FunctionOf(call);
-    if (!entry || entry->type != CatalogType::SCALAR_FUNCTION_ENTRY) return false;
-    if (!IsPlainCall(call)) return false;
-    const auto& functions = entry->Cast<duckdb::ScalarFunctionCatalogEntry>().functions;
-    return std::all_of(functions.functions.begin(), functions.functions.end(), [](const auto& one) {
-      return one.GetStability() == duckdb::FunctionStability::CONSISTENT;
-    });
-  }
-
   bool IsBucket(const ParsedExpression& expression) {
     if (expression.GetExpressionClass() != ExpressionClass::FUNCTION) return false;
     auto copy = expression.Copy();
     if (!columns_.Normalize(copy.get())) return false;
-    const auto width = BucketsOf(*copy, definition_.time, evaluate_);
-    if (!width.ok() || !*width || !Refines(definition_.width, **width)) return false;
-    return FunctionOf(expression.Cast<duckdb::FunctionExpression>()) != nullptr;
+    const auto& call = expression.Cast<duckdb::FunctionExpression>();
+    auto width = BucketsOf(*copy, definition_.time, context_.evaluate);
+    if (!width.ok() || !*width || !SystemFunction(context_.client, call)) return false;
+    // date_trunc follows the session's clock, time_bucket does not.
+    const bool trunc = ToLowerAscii(call.function_name) != "time_bucket";
+    if (trunc && context_.zoned) (*width)->zone = context_.zone;
+    if (Refines(definition_.width, **width)) return true;
+    if (!MayRefine(**width)) return false;
+    unproven_.push_back(**width);
+    return true;
+  }
+
+  // Of shorter buckets than days a clock that is set back may show the same twice.
+  bool MayRefine(const table::RollupWidth& width) const {
+    return definition_.width.zone.empty() && !width.zone.empty() &&
+           (width.months > 0 || width.micros >= kMicrosPerDay);
   }
 
   // --- aggregates ---
 
   const RollupAggregate* Find(RollupKind kind, const std::string& argument) const {
-    for (const auto& aggregate : definition_.aggregates) {
-      if (aggregate.kind == kind && aggregate.argument == argument) return &aggregate;
-    }
-    return nullptr;
+    return table::SameArgument(definition_.aggregates, kind, argument);
   }
 
   // What is kept of the aggregate that a call is.
   std::optional<RollupAggregate> Kept(const duckdb::FunctionExpression& call) const {
-    const auto kind = table::FindRollupKind(ToLowerAscii(call.function_name));
-    if (!kind || !IsPlainCall(call)) return std::nullopt;
-    const auto* entry = FunctionOf(call);
+    const auto* entry = SystemFunction(context_.client, call);
     if (!entry || entry->type != CatalogType::AGGREGATE_FUNCTION_ENTRY) return std::nullopt;
-    std::vector<std::string> arguments;
-    for (const auto& child : call.children) {
-      auto copy = child->Copy();
-      if (!columns_.Normalize(copy.get())) return std::nullopt;
-      arguments.push_back(copy->ToString());
-    }
-    const auto time = table::TimeArgument(*kind);
-    if (arguments.size() > (time ? 2 : 1) || (time && arguments.size() < 2)) return std::nullopt;
-    if (time && arguments[*time] != duckdb::ColumnRefExpression(definition_.time).ToString()) {
-      return std::nullopt;
-    }
-    const std::string argument = arguments.empty() ? "" : arguments[time == 0 ? 1 : 0];
-    const auto* found = Find(*kind, argument);
+    auto copy = call.Copy();
+    if (!columns_.Normalize(copy.get())) return std::nullopt;
+    const auto wanted = AggregateOfCall(copy->Cast<duckdb::FunctionExpression>(), definition_.time);
+    if (!wanted || (table::IsOfCurve(wanted->kind) && !apart_)) return std::nullopt;
+    const auto* found = Find(wanted->kind, wanted->argument);
     if (found && !found->state.empty()) return *found;
-    if (*kind != RollupKind::kAvg) return std::nullopt;
-    const auto* sum = Find(RollupKind::kSum, argument);
-    const auto* count = Find(RollupKind::kCount, argument);
+    if (wanted->kind != RollupKind::kAvg) return std::nullopt;
+    const auto* sum = Find(RollupKind::kSum, wanted->argument);
+    const auto* count = Find(RollupKind::kCount, wanted->argument);
     if (!sum || !count) return std::nullopt;
-    RollupAggregate average;
-    average.kind = RollupKind::kAvg;
-    average.argument = argument;
+    RollupAggregate average = *wanted;
     average.state = {sum->name, count->name};
     return average;
   }
 
-  bool ReplaceAggregate(Expr* expression, const RollupAggregate& kept) {
+  // The names of an aggregate's state columns in the query.
+  std::vector<std::string> NamesOf(const RollupAggregate& aggregate) {
     std::vector<std::string> names;
-    for (const auto& state : kept.state) {
+    for (const auto& state : aggregate.state) {
       auto& name = states_[state];
       if (name.empty()) name = fmt::format("timelake_state_{}", states_.size());
       names.push_back(QuoteName(name));
     }
-    auto parsed = duckdb::Parser::ParseExpressionList(MergedValue(kept, names));
+    return names;
+  }
+
+  void NameMergedStates() {
+    for (const auto& aggregate : definition_.aggregates) {
+      if (aggregate.state.empty()) continue;
+      const auto merged = MergedStates(aggregate, definition_.time, NamesOf(aggregate));
+      for (const auto& [over_table, over_states] : merged) {
+        merged_.emplace(Respell(over_table), over_states);
+      }
+    }
+  }
+
+  // Turns a state of a wider rollup into one of the same of this one.
+  bool ReplaceState(Expr* expression) {
+    if (merged_.empty()) return false;
+    auto copy = (*expression)->Copy();
+    if (!columns_.Normalize(copy.get())) return false;
+    const auto found = merged_.find(copy->ToString());
+    if (found == merged_.end()) return false;
+    Replace(expression, found->second);
+    summed_ = true;
+    return true;
+  }
+
+  void Replace(Expr* expression, const std::string& sql) {
+    auto parsed = duckdb::Parser::ParseExpressionList(sql);
     parsed[0]->SetAlias((*expression)->GetAlias());
     *expression = std::move(parsed[0]);
     aggregated_ = true;
+  }
+
+  bool ReplaceAggregate(Expr* expression, const RollupAggregate& kept) {
+    Replace(expression, MergedValue(kept, NamesOf(kept)));
     summed_ = summed_ || (kept.kind != RollupKind::kCount && kept.kind != RollupKind::kMin &&
                           kept.kind != RollupKind::kMax);
     return true;
@@ -185,6 +198,7 @@ class Matcher {
 
   // Turns an expression over rows of the table into one over rows of states; false: it cannot be.
   bool Rewrite(Expr* expression, Aliases aliases) {
+    if (ReplaceState(expression)) return true;
     ParsedExpression& it = **expression;
     switch (it.GetExpressionClass()) {
       case ExpressionClass::COLUMN_REF: {
@@ -199,7 +213,7 @@ class Matcher {
           if (const auto kept = Kept(call)) return ReplaceAggregate(expression, *kept);
         }
         if (IsBucket(it)) return true;
-        if (call.IsLambdaFunction() || !IsPlainScalar(call)) return false;
+        if (call.IsLambdaFunction() || !IsPlainScalar(context_.client, call)) return false;
         break;
       }
       case ExpressionClass::WINDOW:
@@ -222,7 +236,67 @@ class Matcher {
     return fits;
   }
 
+  // --- groups ---
+
+  // Whether rows of two groups of the rollup are never put together: each of its columns is one of
+  // the query's groups, or is only asked for with one value.
+  bool AreApart(const duckdb::SelectNode& query, const std::vector<Expr>& conditions) const {
+    if (query.groups.grouping_sets.size() > 1) return false;
+    std::set<std::string> apart;
+    const auto add = [&](const ParsedExpression& expression) {
+      if (const auto* column = columns_.ColumnOf(expression)) apart.insert(*column);
+    };
+    for (const auto& group : query.groups.group_expressions) {
+      const auto* item = ItemOf(query, *group);
+      add(item ? *item : *group);
+    }
+    if (query.aggregate_handling == duckdb::AggregateHandling::FORCE_AGGREGATES) {
+      for (const auto& item : query.select_list) add(*item);
+    }
+    for (const auto& condition : conditions) {
+      if (condition->GetExpressionType() != ExpressionType::COMPARE_EQUAL) continue;
+      const auto& equal = condition->Cast<duckdb::ComparisonExpression>();
+      const bool constant = equal.right->GetExpressionClass() == ExpressionClass::CONSTANT ||
+                            equal.right->GetExpressionClass() == ExpressionClass::PARAMETER;
+      if (constant) add(*equal.left);
+    }
+    return std::includes(apart.begin(), apart.end(), keys_.begin(), keys_.end());
+  }
+
+  // The selected item that a group means by its place or, where no column is called so, by its
+  // name.
+  const ParsedExpression* ItemOf(const duckdb::SelectNode& query,
+                                 const ParsedExpression& group) const {
+    if (group.GetExpressionClass() == ExpressionClass::CONSTANT) {
+      const auto place = ParseInt64(group.ToString());
+      const bool there =
+          place.ok() && *place >= 1 && *place <= static_cast<int64_t>(query.select_list.size());
+      return there ? query.select_list[static_cast<size_t>(*place) - 1].get() : nullptr;
+    }
+    if (group.GetExpressionClass() != ExpressionClass::COLUMN_REF || columns_.ColumnOf(group)) {
+      return nullptr;
+    }
+    const auto& names = group.Cast<duckdb::ColumnRefExpression>().column_names;
+    for (const auto& item : query.select_list) {
+      if (names.size() == 1 && ToLowerAscii(item->GetAlias()) == ToLowerAscii(names[0])) {
+        return item.get();
+      }
+    }
+    return nullptr;
+  }
+
   // --- conditions ---
+
+  // A parameter has to be somewhere in the statement that has a value for it: where the condition
+  // that it was in goes, in one that always holds.
+  static void KeepParameters(const ParsedExpression& condition, std::vector<Expr>* conditions) {
+    if (condition.GetExpressionClass() == ExpressionClass::PARAMETER) {
+      conditions->push_back(std::move(duckdb::Parser::ParseExpressionList(
+          fmt::format("({0} IS NULL OR {0} IS NOT NULL)", condition.ToString()))[0]));
+    }
+    duckdb::ParsedExpressionIterator::EnumerateChildren(
+        condition, [&](const ParsedExpression& child) { KeepParameters(child, conditions); });
+  }
 
   bool TakeWhere(duckdb::SelectNode* query) {
     std::set<std::string> wanted(definition_.filter.begin(), definition_.filter.end());
@@ -237,12 +311,16 @@ class Matcher {
             wanted.erase(normal->ToString());
             continue;
           }
-          if (TakeTime(*normal)) continue;
+          if (times_.Take(*normal)) {
+            KeepParameters(*normal, &rest);
+            continue;
+          }
         }
         if (!Rewrite(&copy, Aliases::kNone)) return false;
         rest.push_back(std::move(copy));
       }
     }
+    apart_ = AreApart(*query, rest);
     if (!wanted.empty()) return false;  // the rollup has fewer rows than are asked for
     query->where_clause.reset();
     for (auto& part : rest) {
@@ -255,108 +333,16 @@ class Matcher {
     return true;
   }
 
-  bool IsTime(const ParsedExpression& expression) const {
-    const std::string* column = columns_.ColumnOf(expression);
-    return column && *column == definition_.time;
-  }
-
-  // The instant of a constant that a time is compared with.
-  std::optional<int64_t> InstantOf(const ParsedExpression& expression) {
-    if (!IsConstantTime(expression)) return std::nullopt;
-    const std::string sql = expression.ToString();
-    const auto type = evaluate_("typeof(" + sql + ")");
-    if (!type.ok() || !*type) return std::nullopt;
-    static const std::set<std::string> kTypes = {"VARCHAR", "STRING_LITERAL", "DATE", "TIMESTAMP",
-                                                 "TIMESTAMP WITH TIME ZONE"};
-    if (!kTypes.contains(**type)) return std::nullopt;
-    const auto micros = evaluate_(
-        fmt::format("epoch_us(CAST(({}) AS {}))", sql, zoned_ ? "TIMESTAMPTZ" : "TIMESTAMP"));
-    if (!micros.ok() || !*micros) return std::nullopt;
-    const auto number = ParseInt64(**micros);
-    // Infinite, or nearly.
-    constexpr int64_t kMost = kHighest / 4;
-    if (!number.ok() || *number > kMost || *number < -kMost) return std::nullopt;
-    return *number;
-  }
-
-  // Made of constants, casts and sums alone.
-  bool IsConstantTime(const ParsedExpression& expression) const {
-    switch (expression.GetExpressionClass()) {
-      case ExpressionClass::CONSTANT: return true;
-      case ExpressionClass::CAST: break;
-      case ExpressionClass::FUNCTION: {
-        const auto& call = expression.Cast<duckdb::FunctionExpression>();
-        if (!IsPlainScalar(call)) return false;
-        break;
-      }
-      default: return false;
-    }
-    bool constant = true;
-    duckdb::ParsedExpressionIterator::EnumerateChildren(
-        expression,
-        [&](const ParsedExpression& child) { constant = constant && IsConstantTime(child); });
-    return constant;
-  }
-
-  // A condition on the time alone, as ends of what is asked for.
-  bool TakeTime(const ParsedExpression& condition) {
-    if (condition.GetExpressionClass() == ExpressionClass::BETWEEN) {
-      const auto& between = condition.Cast<duckdb::BetweenExpression>();
-      if (!IsTime(*between.input)) return false;
-      const auto low = InstantOf(*between.lower), high = InstantOf(*between.upper);
-      if (!low || !high) return false;
-      Limit(ExpressionType::COMPARE_GREATERTHANOREQUALTO, *low);
-      Limit(ExpressionType::COMPARE_LESSTHANOREQUALTO, *high);
-      return true;
-    }
-    if (condition.GetExpressionClass() != ExpressionClass::COMPARISON) return false;
-    const auto& comparison = condition.Cast<duckdb::ComparisonExpression>();
-    ExpressionType type = comparison.GetExpressionType();
-    const ParsedExpression* constant = comparison.right.get();
-    if (!IsTime(*comparison.left)) {
-      if (!IsTime(*comparison.right)) return false;
-      constant = comparison.left.get();
-      switch (type) {
-        case ExpressionType::COMPARE_LESSTHAN: type = ExpressionType::COMPARE_GREATERTHAN; break;
-        case ExpressionType::COMPARE_LESSTHANOREQUALTO:
-          type = ExpressionType::COMPARE_GREATERTHANOREQUALTO;
-          break;
-        case ExpressionType::COMPARE_GREATERTHAN: type = ExpressionType::COMPARE_LESSTHAN; break;
-        case ExpressionType::COMPARE_GREATERTHANOREQUALTO:
-          type = ExpressionType::COMPARE_LESSTHANOREQUALTO;
-          break;
-        default: break;
-      }
-    }
-    const auto instant = InstantOf(*constant);
-    return instant && Limit(type, *instant);
-  }
-
-  bool Limit(ExpressionType type, int64_t at) {
-    switch (type) {
-      case ExpressionType::COMPARE_LESSTHAN: times_.end = std::min(times_.end, at); return true;
-      case ExpressionType::COMPARE_LESSTHANOREQUALTO:
-        times_.end = std::min(times_.end, at + 1);
-        return true;
-      case ExpressionType::COMPARE_GREATERTHAN:
-        times_.first = std::max(times_.first, at + 1);
-        return true;
-      case ExpressionType::COMPARE_GREATERTHANOREQUALTO:
-        times_.first = std::max(times_.first, at);
-        return true;
-      default: return false;
-    }
-  }
-
-  duckdb::ClientContext& context_;
+  const MatchContext& context_;
   const SourceColumns& columns_;
-  const bool zoned_;
   const RollupDefinition& definition_;
-  const Evaluate& evaluate_;
+  TimeConditions times_;
   const std::set<std::string> keys_;
   std::set<std::string> aliases_;  // of the select list, in lower case
-  table::TimeRange times_{kLowest, kHighest};
   std::map<std::string, std::string> states_;
+  std::map<std::string, std::string> merged_;  // of states: SQL over the table, and over states
+  std::vector<table::RollupWidth> unproven_;
+  bool apart_ = false;  // each group is one of the rollup's
   bool aggregated_ = false;
   bool summed_ = false;  // something else than counts and extremes
   Status status_;
@@ -364,12 +350,10 @@ class Matcher {
 
 }  // namespace
 
-Result<std::optional<MatchedQuery>> MatchQuery(duckdb::ClientContext& context,
+Result<std::optional<MatchedQuery>> MatchQuery(const MatchContext& context,
                                                const duckdb::SelectNode& query,
-                                               const SourceColumns& columns, bool zoned,
-                                               const RollupDefinition& definition,
-                                               const Evaluate& evaluate) {
-  return Matcher(context, columns, zoned, definition, evaluate).Match(query);
+                                               const RollupDefinition& definition) {
+  return Matcher(context, definition).Match(query);
 }
 
 }  // namespace timelake::sql

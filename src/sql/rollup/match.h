@@ -6,9 +6,13 @@
 #include <string>
 #include <vector>
 
+#include <duckdb/common/case_insensitive_map.hpp>
+#include <duckdb/planner/expression/bound_parameter_data.hpp>
+
 #include "base/error.h"
 #include "sql/rollup/expressions.h"
 #include "table/rollup_definition.h"
+#include "table/rollup_position.h"
 
 namespace duckdb {
 class ClientContext;
@@ -17,6 +21,8 @@ class SelectNode;
 
 namespace timelake::sql {
 
+using ParamValues = duckdb::case_insensitive_map_t<duckdb::BoundParameterData>;
+
 // A query of a table, turned into one over rows of states: columns of the table's keys, of bucket
 // starts under the name of its time column, and of states.
 struct MatchedQuery {
@@ -24,14 +30,25 @@ struct MatchedQuery {
   table::TimeRange times;                     // that it asks for, by the conditions
   // State columns of the rollup, and what they are called in the query.
   std::map<std::string, std::string> states;
+  // Buckets of the query of which it is still to be seen whether those of the rollup lie in them.
+  std::vector<table::RollupWidth> unproven;
+};
+
+// Where a query stands.
+struct MatchContext {
+  duckdb::ClientContext& client;  // within a transaction, to look up functions
+  const SourceColumns& columns;   // of the table
+  bool zoned = true;              // its time is TIMESTAMP WITH TIME ZONE
+  std::string zone;               // of the session; empty: UTC
+  const Evaluate& evaluate;       // in that zone
+  const ParamValues& params;
+  bool refreshing = false;  // a query of ToSql, that asks for states themselves
 };
 
 // nullopt: the rollup cannot answer it, or that is not certain. Never throws for a query that is
-// valid. `columns`: of the table; `context` within a transaction, to look up functions.
-Result<std::optional<MatchedQuery>> MatchQuery(duckdb::ClientContext& context,
+// valid.
+Result<std::optional<MatchedQuery>> MatchQuery(const MatchContext& context,
                                                const duckdb::SelectNode& query,
-                                               const SourceColumns& columns, bool zoned,
-                                               const table::RollupDefinition& definition,
-                                               const Evaluate& evaluate);
+                                               const table::RollupDefinition& definition);
 
 }  // namespace timelake::sql

@@ -20,18 +20,31 @@ using table::RollupKind;
 std::string ValueSql(const RollupAggregate& aggregate, const std::string& time) {
   if (aggregate.argument.empty()) return "count(*)";
   const std::string argument = "(" + aggregate.argument + ")";
+  const std::string by = QuoteName(time);
   switch (aggregate.kind) {
-    case RollupKind::kFirst: return fmt::format("first_by({}, {})", argument, QuoteName(time));
-    case RollupKind::kLast: return fmt::format("last_by({}, {})", argument, QuoteName(time));
-    case RollupKind::kM4: return fmt::format("m4({}, {})", QuoteName(time), argument);
+    case RollupKind::kFirst: return fmt::format("first_by({}, {})", argument, by);
+    case RollupKind::kLast: return fmt::format("last_by({}, {})", argument, by);
+    case RollupKind::kM4: return fmt::format("m4({}, {})", by, argument);
+    case RollupKind::kTimeWeightedMean:
+      return fmt::format("time_weighted_mean({}, {})", by, argument);
+    case RollupKind::kTimeWeightedMeanLinear:
+      return fmt::format("time_weighted_mean({}, {}, 'linear')", by, argument);
     default: return fmt::format("{}({})", table::RollupKindName(aggregate.kind), argument);
   }
 }
 
-// The state columns beside the value's own, in the order of `state`.
+// SQL of all state columns over the source, in the order of `state`.
 std::vector<std::string> StateSql(const RollupAggregate& aggregate, const std::string& time) {
   const std::string argument = "(" + aggregate.argument + ")";
   const std::string own = ValueSql(aggregate, time);
+  const auto time_of = [&](const char* end) {
+    return fmt::format("{}({}) FILTER (WHERE {} IS NOT NULL)", end, QuoteName(time), argument);
+  };
+  // Of equal times the greatest value, at both ends.
+  const auto value_of = [&](const char* order) {
+    return fmt::format("last_by(CAST({} AS DOUBLE), {}epoch_us({}))", argument, order,
+                       QuoteName(time));
+  };
   switch (aggregate.kind) {
     case RollupKind::kAvg: return {"sum(" + argument + ")", "count(" + argument + ")"};
     case RollupKind::kStddevSamp:
@@ -40,11 +53,11 @@ std::vector<std::string> StateSql(const RollupAggregate& aggregate, const std::s
     case RollupKind::kVarPop:
       return {"count(" + argument + ")", "avg(CAST(" + argument + " AS DOUBLE))",
               "var_pop(" + argument + ") * count(" + argument + ")"};
-    case RollupKind::kFirst:
-    case RollupKind::kLast:
-      return {own, fmt::format("{}({}) FILTER (WHERE {} IS NOT NULL)",
-                               aggregate.kind == RollupKind::kFirst ? "min" : "max",
-                               QuoteName(time), argument)};
+    case RollupKind::kFirst: return {own, time_of("min")};
+    case RollupKind::kLast: return {own, time_of("max")};
+    case RollupKind::kTimeWeightedMean:
+    case RollupKind::kTimeWeightedMeanLinear:
+      return {own, time_of("min"), value_of("-"), time_of("max"), value_of("")};
     default: return {own};
   }
 }
@@ -82,9 +95,44 @@ std::string MergedValue(const RollupAggregate& aggregate, const std::vector<std:
                          state[1]);
     case RollupKind::kFirst: return typed(fmt::format("first_by({}, {})", state[0], state[1]));
     case RollupKind::kLast: return typed(fmt::format("last_by({}, {})", state[0], state[1]));
+    case RollupKind::kTimeWeightedMean:
+    case RollupKind::kTimeWeightedMeanLinear:
+      return fmt::format("merge_time_weighted_mean({}{})", Join(state, ", "),
+                         aggregate.kind == RollupKind::kTimeWeightedMean ? "" : ", 'linear'");
     default:
       return fmt::format("merge_{}({}, {}, {})", table::RollupKindName(aggregate.kind), state[0],
                          state[1], state[2]);
+  }
+}
+
+std::map<std::string, std::string> MergedStates(const RollupAggregate& aggregate,
+                                                const std::string& time,
+                                                const std::vector<std::string>& state) {
+  const auto sql = StateSql(aggregate, time);
+  const auto count = [](const std::string& of) {
+    return fmt::format("CAST(coalesce(sum({}), 0) AS BIGINT)", of);
+  };
+  switch (aggregate.kind) {
+    case RollupKind::kAvg:
+      return {{sql[0], fmt::format("sum({})", state[0])}, {sql[1], count(state[1])}};
+    case RollupKind::kStddevSamp:
+    case RollupKind::kStddevPop:
+    case RollupKind::kVarSamp:
+    case RollupKind::kVarPop: {
+      const std::string all = fmt::format("nullif(sum({}), 0)", state[0]);
+      return {{sql[0], count(state[0])},
+              {sql[1], fmt::format("(sum({0} * {1}) / {2})", state[0], state[1], all)},
+              {sql[2], fmt::format("(merge_var_pop({}) * {})", Join(state, ", "), all)}};
+    }
+    case RollupKind::kFirst: return {{sql[1], fmt::format("min({})", state[1])}};
+    case RollupKind::kLast: return {{sql[1], fmt::format("max({})", state[1])}};
+    case RollupKind::kTimeWeightedMean:
+    case RollupKind::kTimeWeightedMeanLinear:
+      return {{sql[1], fmt::format("min({})", state[1])},
+              {sql[2], fmt::format("first_by({}, {})", state[2], state[1])},
+              {sql[3], fmt::format("max({})", state[3])},
+              {sql[4], fmt::format("last_by({}, {})", state[4], state[3])}};
+    default: return {};
   }
 }
 

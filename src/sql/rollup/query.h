@@ -1,9 +1,11 @@
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
 #include "table/rollup_definition.h"
+#include "table/rollup_position.h"
 
 namespace timelake::sql {
 
@@ -21,6 +23,12 @@ std::vector<StateColumn> StateColumns(const table::RollupDefinition& definition)
 // `state`: the SQL of each state column.
 std::string MergedValue(const table::RollupAggregate& aggregate,
                         const std::vector<std::string>& state);
+
+// How the state columns that are no aggregates by themselves are merged: SQL over the source, as
+// StateColumns has it, to SQL over rows of states. `state`: the SQL of each state column.
+std::map<std::string, std::string> MergedStates(const table::RollupAggregate& aggregate,
+                                                const std::string& time,
+                                                const std::vector<std::string>& state);
 
 // The rows that a rollup has for these time ranges.
 struct RefreshQuery {

@@ -17,22 +17,21 @@ using table::TimeRange;
 constexpr int64_t kLowest = std::numeric_limits<int64_t>::min();
 constexpr int64_t kHighest = std::numeric_limits<int64_t>::max();
 
-// About how many rows of a table lie in these ranges: files by their share of them.
-Result<double> RowsIn(const TableVersion& table, const std::vector<TimeRange>& ranges) {
+// About how many rows of a table lie in these ranges: files by their share of them. `hull`: times
+// of the files.
+Result<double> RowsIn(const TableVersion& table, const std::vector<TimeRange>& ranges,
+                      TimeRange* hull = nullptr) {
   if (ranges.empty()) return 0.0;
   scan::KeyColumns columns;
   columns.time = iceberg::FindFieldById(*table.schema, *table.contract.time_id);
-  scan::Predicate within;
-  const auto add = [&](scan::Op op, int64_t at) {
-    within.all_of.push_back({*table.contract.time_id, op, {iceberg::Value(at)}});
-  };
-  if (ranges.front().first != kLowest) add(scan::Op::kGe, ranges.front().first);
-  if (ranges.back().end != kHighest) add(scan::Op::kLt, ranges.back().end);
+  const auto within =
+      maintain::Within(*table.contract.time_id, {ranges.front().first, ranges.back().end});
   TL_ASSIGN_OR_RAISE(const auto files,
                      scan::ListFiles(table.env, *table.metadata, table.snapshot, within));
   double rows = 0;
   for (const auto& file : files) {
     const scan::KeyRange range = scan::KeyRangeOf(*file, nullptr, columns);
+    if (hull) *hull = {std::min(hull->first, range.first), std::max(hull->end, range.last)};
     const double length = static_cast<double>(range.last) - static_cast<double>(range.first) + 1;
     double inside = 0;
     for (const TimeRange& wanted : ranges) {
@@ -81,11 +80,30 @@ Result<std::optional<Split>> SplitTimes(const TableVersion& source, const TableV
   split.rollup = maintain::Without({whole}, behind);
   if (split.rollup.empty()) return std::nullopt;
   split.source = maintain::Without({times}, split.rollup);
-  TL_ASSIGN_OR_RAISE(const double of_rollup, RowsIn(rollup, split.rollup));
+  split.kept = {kHighest, kLowest};
+  TL_ASSIGN_OR_RAISE(const double of_rollup, RowsIn(rollup, split.rollup, &split.kept));
   TL_ASSIGN_OR_RAISE(const double of_source, RowsIn(source, split.source));
   TL_ASSIGN_OR_RAISE(split.source_cost, RowsIn(source, {times}));
   split.cost = of_rollup + of_source;
   return split;
+}
+
+bool RefinesWithin(BucketGrid fine, BucketGrid coarse, const std::vector<TimeRange>& ranges,
+                   TimeRange kept) {
+  constexpr int kMostEdges = 20'000;
+  int edges = 0;
+  for (const TimeRange& range : ranges) {
+    const int64_t first = std::max(range.first, kept.first);
+    int64_t end = std::min(range.end - 1, kept.end);
+    if (first > end) continue;
+    if (!fine.Floor(end, &end) || !fine.Next(end, &end)) return false;
+    int64_t edge = 0, start = 0;
+    if (!coarse.Floor(first, &edge)) return false;
+    while (coarse.Next(edge, &edge) && edge < end) {
+      if (!fine.Floor(edge, &start) || start != edge || ++edges > kMostEdges) return false;
+    }
+  }
+  return true;
 }
 
 }  // namespace timelake::sql

@@ -26,13 +26,17 @@
 #include "sql/functions/grid_maker.h"
 #include "sql/names.h"
 #include "sql/rollup/define.h"
+#include "sql/rollup/executed.h"
 #include "sql/rollup/match.h"
 #include "sql/rollup/query.h"
 #include "sql/rollup/remainder.h"
+#include "sql/rollup/session_zone.h"
+#include "sql/rollup/views.h"
 #include "sql/session_options.h"
 #include "sql/table_entry.h"
 #include "sql/transaction.h"
 #include "table/rollup_definition.h"
+#include "table/rollup_properties.h"
 #include "table/rollups.h"
 
 namespace timelake::sql {
@@ -58,8 +62,13 @@ struct Candidate {
 
 class Router {
  public:
-  Router(Database& database, LakeContext& lake, duckdb::ClientContext& context)
-      : database_(database), lake_(lake), context_(context) {
+  Router(Database& database, LakeContext& lake, duckdb::ClientContext& context,
+         const ParamValues& params)
+      : database_(database),
+        lake_(lake),
+        context_(context),
+        params_(params),
+        zone_(SessionZone(context)) {
     // An option of the connection comes before the lake's setting.
     settings_ = SessionOptionsOf(context);
     for (const auto& [name, value] : lake.catalog().session_settings()) {
@@ -82,22 +91,55 @@ class Router {
     nodes_.push_back(&select);
     for (auto& item : select.select_list) Visit(*item);
     if (select.where_clause) Visit(*select.where_clause);
-    if (select.from_table) Visit(*select.from_table);
+    if (select.from_table) Visit(&select.from_table);
   }
 
-  void Apply() {
+  // Whether a query was changed.
+  bool Apply() {
     for (auto* node : nodes_) Route(node);
+    return routed_;
   }
 
  private:
-  void Visit(duckdb::TableRef& ref) {
-    if (ref.type == duckdb::TableReferenceType::SUBQUERY) {
-      Visit(*ref.Cast<duckdb::SubqueryRef>().subquery->node);
-    } else if (ref.type == duckdb::TableReferenceType::JOIN) {
-      auto& join = ref.Cast<duckdb::JoinRef>();
-      Visit(*join.left);
-      Visit(*join.right);
+  void Visit(duckdb::unique_ptr<duckdb::TableRef>* ref) {
+    switch ((*ref)->type) {
+      case duckdb::TableReferenceType::SUBQUERY:
+        return Visit(*(*ref)->Cast<duckdb::SubqueryRef>().subquery->node);
+      case duckdb::TableReferenceType::JOIN: {
+        auto& join = (*ref)->Cast<duckdb::JoinRef>();
+        Visit(&join.left);
+        return Visit(&join.right);
+      }
+      case duckdb::TableReferenceType::BASE_TABLE: return VisitTable(ref);
+      default: return;
     }
+  }
+
+  // Puts the query of a view in its place if a rollup answers some of that.
+  void VisitTable(duckdb::unique_ptr<duckdb::TableRef>* ref) {
+    const auto& table = (*ref)->Cast<duckdb::BaseTableRef>();
+    const auto* view = ViewOf(table);
+    if (!view) return;
+    auto expanded = ExpandView(context_, *view, table, find_);
+    if (!expanded) return;
+    const auto nodes = std::exchange(nodes_, {});
+    const auto ctes = std::exchange(ctes_, {});
+    Visit(*expanded->subquery->node);
+    bool routed = false;
+    for (auto* node : nodes_) routed = Route(node) || routed;
+    nodes_ = nodes;
+    ctes_ = ctes;
+    if (routed) *ref = std::move(expanded);
+  }
+
+  const duckdb::ViewCatalogEntry* ViewOf(const duckdb::BaseTableRef& ref) {
+    if (ref.at_clause || ref.sample || IsCte(ref)) return nullptr;
+    return FindView(context_, ref);
+  }
+
+  bool IsCte(const duckdb::BaseTableRef& ref) const {
+    return ref.catalog_name.empty() && ref.schema_name.empty() &&
+           ctes_.contains(ToLowerAscii(ref.table_name));
   }
 
   void Visit(duckdb::ParsedExpression& expression) {
@@ -112,7 +154,13 @@ class Router {
   Result<std::optional<std::string>> EvaluateOnce(const std::string& sql) {
     const auto known = values_.find(sql);
     if (known != values_.end()) return known->second;
-    if (!probe_) probe_ = std::make_unique<duckdb::Connection>(*database_.instance);
+    if (!probe_) {
+      probe_ = std::make_unique<duckdb::Connection>(*database_.instance);
+      if (!zone_.empty()) {
+        const auto set = probe_->Query("SET TimeZone = " + duckdb::Value(zone_).ToSQLString());
+        if (set->HasError()) return FromDuckDb(set->GetErrorObject());
+      }
+    }
     const auto result = probe_->Query("SELECT CAST((" + sql + ") AS VARCHAR)");
     if (result->HasError()) return FromDuckDb(result->GetErrorObject());
     const duckdb::Value value = result->GetValue(0, 0);
@@ -122,22 +170,29 @@ class Router {
     return text;
   }
 
-  void Route(duckdb::SelectNode* node) {
+  // False: it stays as it is.
+  bool Route(duckdb::SelectNode* node) {
     if (!node->from_table || node->from_table->type != duckdb::TableReferenceType::BASE_TABLE) {
-      return;
+      return false;
     }
     const auto& from = node->from_table->Cast<duckdb::BaseTableRef>();
-    if (from.at_clause || from.sample || !from.column_name_alias.empty()) return;
-    const bool bare = from.catalog_name.empty() && from.schema_name.empty();
-    if (bare && ctes_.contains(ToLowerAscii(from.table_name))) return;
+    if (from.at_clause || from.sample || !from.column_name_alias.empty() || IsCte(from)) {
+      return false;
+    }
+    if (const auto* view = ViewOf(from)) {
+      auto through = ThroughView(context_, *view, *node, find_);
+      if (!through || !Route(through.get())) return false;
+      TakeOver(node, through.get());
+      return true;
+    }
     const LakeTable* source = Table(from.catalog_name, from.schema_name, from.table_name);
-    if (!source) return;
+    if (!source) return false;
     const TableVersion& version = *source->version();
     const auto rollups = table::RollupsOf(version.metadata->properties);
     if (rollups.empty() || !table::RollupRouting(*version.metadata, settings_) ||
         version.time_travel || !version.contract.is_time_series() ||
         version.dedup != version.contract.dedup) {
-      return;
+      return false;
     }
     const std::string alias = from.alias.empty() ? from.table_name : from.alias;
     std::optional<Candidate> best;
@@ -148,9 +203,11 @@ class Router {
         best = std::move(candidate);
       }
     }
-    if (!best || best->split.cost > kMostCost * best->split.source_cost) return;
+    if (!best || best->split.cost > kMostCost * best->split.source_cost) return false;
     lake_.catalog().env().Metric("rollup.routed");
     Replace(node, version, alias, &*best);
+    routed_ = true;
+    return true;
   }
 
   // The lake's table that a name means; null: it means something else.
@@ -186,15 +243,25 @@ class Router {
     const auto* time = iceberg::FindFieldById(*source.schema, *source.contract.time_id);
     if (time->name != candidate.definition.time) return std::nullopt;
     const bool zoned = time->type.id == iceberg::TypeId::kTimestamptz;
+    if (!zone_.empty() && !IsZoneFree(candidate.definition, *source.schema)) return std::nullopt;
     const SourceColumns columns(*source.schema, {alias});
-    auto matched = MatchQuery(context_, node, columns, zoned, candidate.definition, evaluate_);
+    const MatchContext context = {
+        context_, columns, zoned, zone_, evaluate_, params_, !lake_.refreshed().empty()};
+    auto matched = MatchQuery(context, node, candidate.definition);
     if (!matched.ok() || !*matched) return std::nullopt;
     candidate.matched = **std::move(matched);
     auto grid = Grid(candidate.definition.width);
     if (!grid.ok()) return std::nullopt;
-    auto split = SplitTimes(source, *candidate.rollup, *std::move(grid), candidate.matched.times);
+    auto split = SplitTimes(source, *candidate.rollup, *grid, candidate.matched.times);
     if (!split.ok() || !*split) return std::nullopt;
     candidate.split = **std::move(split);
+    for (const auto& width : candidate.matched.unproven) {
+      auto coarse = Grid(width);
+      if (!coarse.ok() ||
+          !RefinesWithin(*grid, *std::move(coarse), candidate.split.rollup, candidate.split.kept)) {
+        return std::nullopt;
+      }
+    }
     return candidate;
   }
 
@@ -247,18 +314,28 @@ class Router {
     auto states = duckdb::unique_ptr_cast<duckdb::SQLStatement, duckdb::SelectStatement>(
         std::move(parser.statements[0]));
     auto& query = *candidate->matched.query;
-    node->select_list = std::move(query.select_list);
-    node->where_clause = std::move(query.where_clause);
-    node->groups = std::move(query.groups);
-    node->having = std::move(query.having);
-    node->qualify = std::move(query.qualify);
-    node->modifiers = std::move(query.modifiers);
-    node->from_table = duckdb::make_uniq<duckdb::SubqueryRef>(std::move(states), alias);
+    query.from_table = duckdb::make_uniq<duckdb::SubqueryRef>(std::move(states), alias);
+    TakeOver(node, &query);
+  }
+
+  static void TakeOver(duckdb::SelectNode* node, duckdb::SelectNode* query) {
+    node->select_list = std::move(query->select_list);
+    node->where_clause = std::move(query->where_clause);
+    node->groups = std::move(query->groups);
+    node->having = std::move(query->having);
+    node->qualify = std::move(query->qualify);
+    node->modifiers = std::move(query->modifiers);
+    node->from_table = std::move(query->from_table);
   }
 
   Database& database_;
   LakeContext& lake_;
   duckdb::ClientContext& context_;
+  const ParamValues& params_;
+  const std::string zone_;  // of the session; empty: UTC
+  bool routed_ = false;
+  const FindTable find_ = [this](const std::string& catalog, const std::string& schema,
+                                 const std::string& name) { return Table(catalog, schema, name); };
   std::unique_ptr<duckdb::Connection> probe_;
   std::map<std::string, std::optional<std::string>> values_;
   Evaluate evaluate_;
@@ -266,13 +343,6 @@ class Router {
   std::set<std::string> ctes_;
   std::vector<duckdb::SelectNode*> nodes_;
 };
-
-bool IsUtc(duckdb::ClientContext& context) {
-  duckdb::Value zone;
-  if (!context.TryGetCurrentSetting("TimeZone", zone) || zone.IsNull()) return false;
-  const std::string name = ToLowerAscii(zone.ToString());
-  return name == "utc" || name == "etc/utc";
-}
 
 duckdb::SelectStatement* SelectOf(duckdb::SQLStatement* statement) {
   if (statement->type == duckdb::StatementType::SELECT_STATEMENT) {
@@ -286,18 +356,27 @@ duckdb::SelectStatement* SelectOf(duckdb::SQLStatement* statement) {
 
 }  // namespace
 
-void RouteToRollups(Database& database, LakeContext& lake, duckdb::SQLStatement* statement) {
-  auto* select = SelectOf(statement);
+void RouteToRollups(Database& database, LakeContext& lake,
+                    duckdb::unique_ptr<duckdb::SQLStatement>* statement, ParamValues* values) {
   duckdb::ClientContext& context = *database.connection->context;
-  if (!select || !context.transaction.IsAutoCommit() || !IsUtc(context)) return;
+  if (!context.transaction.IsAutoCommit()) return;
+  ParamValues params = *values;
+  duckdb::unique_ptr<duckdb::SQLStatement> executed = ExecutedSelect(context, **statement, &params);
+  auto* select = SelectOf(executed ? executed.get() : statement->get());
+  if (!select) return;
   context.RunFunctionInTransaction([&] {
+    bool routed = false;
     try {
-      Router router(database, lake, context);
+      Router router(database, lake, context, params);
       router.Visit(*select->node);
-      router.Apply();
+      routed = router.Apply();
     } catch (const std::exception&) {
       // What is wrong with the statement is said when it runs; a rollup that cannot be read, or
       // another reason not to use it, is none to fail.
+    }
+    if (executed && routed) {
+      *statement = std::move(executed);
+      *values = std::move(params);
     }
     auto& catalog = duckdb::Catalog::GetCatalog(context, kLakeCatalog);
     lake.SetLoaded(LakeTransaction::Get(context, catalog).pinned());

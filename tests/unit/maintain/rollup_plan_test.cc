@@ -92,6 +92,30 @@ TEST(RollupPlan, ALimitOfBytesPartsRangesBetweenFiles) {
   EXPECT_THAT(everything.later, ElementsAre(TimeRange{20, kHighest}));
 }
 
+TEST(RollupPlan, WhatIsTouchedAgainDoesNotKeepTheRestWaiting) {
+  const std::vector<Span> files = {{0, 9, 100}, {10, 19, 100}, {20, 29, 100}, {30, 39, 100}};
+  const auto share = ShareOf({{0, 10}, {20, 40}}, files, 1, Tens(), 20);
+  EXPECT_THAT(share.now, ElementsAre(TimeRange{20, 30}));
+  EXPECT_THAT(share.later, ElementsAre(TimeRange{30, 40}, TimeRange{0, 10}));
+  const auto next = ShareOf({{0, 10}, {30, 40}}, files, 1, Tens(), 30);
+  EXPECT_THAT(next.now, ElementsAre(TimeRange{30, 40}));
+  EXPECT_THAT(next.later, ElementsAre(TimeRange{0, 10}));
+  EXPECT_THAT(ShareOf({{0, 10}}, files, 1, Tens(), 30).now, ElementsAre(TimeRange{0, 10}));
+}
+
+TEST(RollupPlan, SlicesArePartedBetweenFiles) {
+  const std::vector<Span> files = {{0, 9, 0, 5}, {10, 25, 0, 5}, {22, 29, 0, 5}, {33, 39, 0, 5}};
+  EXPECT_THAT(SlicesOf({{kLowest, kHighest}}, files, 5, Tens()),
+              ElementsAre(ElementsAre(TimeRange{kLowest, 10}), ElementsAre(TimeRange{10, 40}),
+                          ElementsAre(TimeRange{40, kHighest})));
+  EXPECT_THAT(SlicesOf({{0, 10}, {30, 50}}, files, 5, Tens()),
+              ElementsAre(ElementsAre(TimeRange{0, 10}), ElementsAre(TimeRange{30, 40}),
+                          ElementsAre(TimeRange{40, 50})));
+  EXPECT_THAT(SlicesOf({{0, 10}, {20, 30}}, files, 100, Tens()),
+              ElementsAre(ElementsAre(TimeRange{0, 10}, TimeRange{20, 30})));
+  EXPECT_THAT(SlicesOf({{0, 10}}, {}, 5, Tens()), ElementsAre(ElementsAre(TimeRange{0, 10})));
+}
+
 TEST(RollupPlan, FilesThatOverlapAreNotParted) {
   const std::vector<Span> files = {{0, 25, 100}, {10, 35, 100}, {40, 49, 100}};
   const auto share = ShareOf({{0, 50}}, files, 100, Tens());

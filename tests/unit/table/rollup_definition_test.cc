@@ -1,4 +1,6 @@
 #include "table/rollup_definition.h"
+#include "table/rollup_position.h"
+#include "table/rollup_properties.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -23,7 +25,8 @@ RollupDefinition Example() {
                            {"s", RollupKind::kSum, "v", "DOUBLE", {}},
                            {"a", RollupKind::kAvg, "v", "DOUBLE", {}},
                            {"f", RollupKind::kFirst, "v", "DOUBLE", {}},
-                           {"d", RollupKind::kVarPop, "v", "DOUBLE", {}}};
+                           {"d", RollupKind::kVarPop, "v", "DOUBLE", {}},
+                           {"t", RollupKind::kTimeWeightedMeanLinear, "v", "DOUBLE", {}}};
   NameStates(&definition.aggregates);
   return definition;
 }
@@ -51,6 +54,8 @@ TEST(RollupDefinition, StatesAreNamedAfterTheirAggregate) {
   EXPECT_THAT(definition.aggregates[2].state, ElementsAre("s", "a_count"));
   EXPECT_THAT(definition.aggregates[3].state, ElementsAre("f", "f_time"));
   EXPECT_THAT(definition.aggregates[4].state, ElementsAre("d_count", "d_mean", "d_m2"));
+  EXPECT_THAT(definition.aggregates[5].state,
+              ElementsAre("t", "t_first_time", "t_first", "t_last_time", "t_last"));
 }
 
 TEST(RollupDefinition, OurPropertyComesBack) {
@@ -147,8 +152,9 @@ TEST(RollupPosition, TheSummaryComesBack) {
   RollupPosition whole;
   whole.snapshot = 77;
   whole.sequence = 3;
+  whole.table = "a-b";
   auto summary = ToSummary(whole, std::nullopt);
-  EXPECT_EQ(summary.size(), 2U);
+  EXPECT_EQ(summary.size(), 3U);
   summary["operation"] = "append";
   add(summary);
   EXPECT_EQ(ReadPosition(metadata), whole);
@@ -157,6 +163,7 @@ TEST(RollupPosition, TheSummaryComesBack) {
   RollupPosition part;
   part.snapshot = 78;
   part.sequence = 4;
+  part.table = "a-b";
   part.floor_us = -5;
   part.todo = {{-20, -10}, {10, 30}};
   summary = ToSummary(part, whole);

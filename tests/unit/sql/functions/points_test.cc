@@ -25,6 +25,44 @@ TEST(Points, TheGreatestValueOfATimeStays) {
   EXPECT_FALSE(std::signbit(points[2].value));
 }
 
+// Cut anywhere, the parts of a curve have its mean.
+TEST(Points, TimeWeightedMeanOfStretchesIsThatOfTheirPoints) {
+  const std::vector<Real> points = {{-7, 3}, {0, 5}, {2, -1}, {50, 8}, {51, 8.5}, {90, 2}};
+  for (const auto method : {Interpolation::kLocf, Interpolation::kLinear}) {
+    for (size_t cuts = 0; cuts < 32; ++cuts) {
+      std::vector<Stretch> stretches;
+      for (size_t begin = 0, i = 0; i < points.size(); ++i) {
+        if (i + 1 < points.size() && !(cuts >> i & 1)) continue;
+        const std::span<const Real> part(points.data() + begin, i + 1 - begin);
+        stretches.insert(stretches.begin(),
+                         {part.front().time, part.back().time, part.front().value,
+                          part.back().value, TimeWeightedMean(part, method)});
+        begin = i + 1;
+      }
+      EXPECT_NEAR(TimeWeightedMean(&stretches, method).value(), TimeWeightedMean(points, method),
+                  1e-14)
+          << cuts;
+    }
+  }
+}
+
+TEST(Points, StretchesThatOverlapHaveNoMean) {
+  std::vector<Stretch> stretches = {{0, 10, 1, 1, 1}, {10, 20, 1, 1, 1}};
+  EXPECT_FALSE(TimeWeightedMean(&stretches, Interpolation::kLocf));
+  stretches = {{5, 5, 1, 1, 1}, {5, 5, 1, 1, 1}};
+  EXPECT_FALSE(TimeWeightedMean(&stretches, Interpolation::kLocf));
+}
+
+TEST(Points, StretchesAtTheEndOfTheRangeHaveAFiniteMean) {
+  const double most = std::numeric_limits<double>::max();
+  std::vector<Stretch> stretches = {{0, 1'000'000, most, most, most},
+                                    {2'000'000, 2'000'000, 0, 0, 0}};
+  EXPECT_DOUBLE_EQ(TimeWeightedMean(&stretches, Interpolation::kLocf).value(), most);
+  const double infinite = std::numeric_limits<double>::infinity();
+  stretches = {{0, 0, infinite, infinite, infinite}, {5, 5, 1, 1, 1}};
+  EXPECT_EQ(TimeWeightedMean(&stretches, Interpolation::kLocf).value(), infinite);
+}
+
 TEST(Points, TimeWeightedMeanIsExactWhereItCanBe) {
   EXPECT_EQ(TimeWeightedMean(std::vector<Real>{{7, 3}}, Interpolation::kLocf), 3);
   // A constant stays what it is, whatever the gaps.
