@@ -123,9 +123,11 @@ class Merge {
  private:
   Status MergeSorted(bool* in_order) {
     if (request_.way == MergeWay::kAsItSuits && !AnyLeavesRowsOut()) {
+      const int64_t most_bytes = memory_.held / 2;
+      const int64_t most_rows = most_bytes / RowBytes(target_.schema);
       MergeOutput output(env_, target_, request_, memory_.group);
-      TL_ASSIGN_OR_RAISE(const bool done, MergeKept(env_, metadata_, target_, request_, &output,
-                                                    &merged.files, &read_));
+      TL_ASSIGN_OR_RAISE(const bool done, MergeKept(env_, metadata_, target_, request_, most_rows,
+                                                    most_bytes, &output, &merged.files, &read_));
       merged.newest = output.newest();
       if (done) return Status::OK();
     }

@@ -28,8 +28,14 @@ struct Piece {
 class KeptMerge {
  public:
   KeptMerge(const table::Env& env, const iceberg::TableMetadata& metadata,
-            const write::Target& target, const MergeRequest& request, MergeOutput* output)
-      : env_(env), metadata_(metadata), target_(target), request_(request), output_(output) {}
+            const write::Target& target, const MergeRequest& request, int64_t most_rows,
+            MergeOutput* output)
+      : env_(env),
+        metadata_(metadata),
+        target_(target),
+        request_(request),
+        pending_limit_(std::min(most_rows, target.settings.row_group_rows)),
+        output_(output) {}
 
   // The pieces of a file, in its order. None: it is not of our making.
   Result<std::vector<Piece>> Cut(const scan::ScanFile& file) const {
@@ -59,9 +65,9 @@ class KeptMerge {
       const int64_t rows = piece.rows.end - piece.rows.begin;
       *read += rows;
       if (!piece.kept) {
+        if (pending_rows_ + rows > pending_limit_) TL_RETURN_NOT_OK(WritePending());
         pending_rows_ += rows;
         pending_.push_back(&piece);
-        if (pending_rows_ >= target_.settings.row_group_rows) TL_RETURN_NOT_OK(WritePending());
         continue;
       }
       TL_RETURN_NOT_OK(WritePending());
@@ -104,6 +110,7 @@ class KeptMerge {
   const iceberg::TableMetadata& metadata_;
   const write::Target& target_;
   const MergeRequest& request_;
+  const int64_t pending_limit_;
   MergeOutput* output_;
   std::vector<const Piece*> pending_;
   int64_t pending_rows_ = 0;
@@ -112,8 +119,9 @@ class KeptMerge {
 }  // namespace
 
 Result<bool> MergeKept(const table::Env& env, const iceberg::TableMetadata& metadata,
-                       const write::Target& target, const MergeRequest& request,
-                       MergeOutput* output, std::vector<write::StoredFile>* files, int64_t* read) {
+                       const write::Target& target, const MergeRequest& request, int64_t most_rows,
+                       int64_t most_bytes, MergeOutput* output,
+                       std::vector<write::StoredFile>* files, int64_t* read) {
   // With dedup a writer of this format leaves one row of each series and time in a file, and times
   // of different files do not touch.
   if (!request.sorted || request.files.size() > kMostOpenFiles) return false;
@@ -125,15 +133,17 @@ Result<bool> MergeKept(const table::Env& env, const iceberg::TableMetadata& meta
       });
   if (!long_enough) return false;
   TL_RETURN_NOT_OK(output->Begin(files));
-  KeptMerge merge(env, metadata, target, request, output);
+  KeptMerge merge(env, metadata, target, request, most_rows, output);
   std::vector<Piece> pieces;
   int64_t rows = 0, kept = 0;
   for (const scan::ScanFile* file : *sequence) {
     TL_ASSIGN_OR_RAISE(auto more, merge.Cut(*file));
     if (more.empty()) return false;
     for (Piece& piece : more) {
-      rows += piece.rows.end - piece.rows.begin;
-      if (piece.kept) kept += piece.rows.end - piece.rows.begin;
+      const int64_t length = piece.rows.end - piece.rows.begin;
+      if (piece.kept ? piece.kept->bytes > most_bytes : length > most_rows) return false;
+      rows += length;
+      if (piece.kept) kept += length;
       pieces.push_back(std::move(piece));
     }
   }

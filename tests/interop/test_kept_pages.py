@@ -85,7 +85,8 @@ def create(lake, *arguments, columns=COLUMNS):
              "--prop", "row-group-rows=100", "--prop", "data-page-rows=30", *arguments)
 
 
-@pytest.mark.parametrize("options", [["--series-key", "device"], ["--series-key", "device", "--no-dedup"], []])
+@pytest.mark.parametrize("options", [["--series-key", "device"], ["--series-key", "device", "--no-dedup"], [],
+                                     ["--series-key", "device", "--prop", "write-memory-bytes=65536"]])
 def test_full_row_groups_are_kept(lake, duck, options):
     rng = random.Random(3)
     create(lake, *options)
