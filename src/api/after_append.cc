@@ -48,14 +48,25 @@ class After {
     commit_.cancelled = options.cancelled;
   }
 
-  // As `maintain` does it: retention, compaction, expiry; each looks at what is there by then.
-  Status Run(const write::Written& written, const table::Version& version, AppendResult* result) {
+  // As `maintain` does it; each looks at what is there by then.
+  Status Merge(const write::Written& written, const table::Version& version, AppendResult* result) {
     write::Target now = target_;
     now.schema = *iceberg::CurrentSchema(*version.metadata);  // others may have added columns since
     TL_ASSIGN_OR_RAISE(now.contract, table::ReadContract(*version.metadata));
     TL_RETURN_NOT_OK(Retain(now, version));
-    TL_RETURN_NOT_OK(Compact(now, written, handle_.known(), result));
-    return Expire();
+    return Compact(now, written, handle_.known(), result);
+  }
+
+  // In batches, so that most appends do not; a bounded number of versions, which leaves no backlog:
+  // an append makes few.
+  Status Expire() {
+    const table::Version newest = handle_.known();
+    const int64_t now_ms = handle_.env().clock->NowMicros() / 1000;
+    TL_ASSIGN_OR_RAISE(const auto settings, table::ResolveSettings(newest.metadata->properties));
+    const auto plan = maintain::PlanExpiry(*newest.metadata, settings, now_ms);
+    if (static_cast<int64_t>(plan.expire.size()) < maintain::kExpiryBatch) return Status::OK();
+    TL_RETURN_NOT_OK(maintain::RunExpiry(handle_, commit_).status());
+    return maintain::RunFree(handle_, 3 * maintain::kExpiryBatch).status();
   }
 
  private:
@@ -97,18 +108,6 @@ class After {
     return status;
   }
 
-  // In batches, so that most appends do not; a bounded number of versions, which leaves no backlog:
-  // an append makes few.
-  Status Expire() {
-    const table::Version newest = handle_.known();
-    const int64_t now_ms = handle_.env().clock->NowMicros() / 1000;
-    TL_ASSIGN_OR_RAISE(const auto settings, table::ResolveSettings(newest.metadata->properties));
-    const auto plan = maintain::PlanExpiry(*newest.metadata, settings, now_ms);
-    if (static_cast<int64_t>(plan.expire.size()) < maintain::kExpiryBatch) return Status::OK();
-    TL_RETURN_NOT_OK(maintain::RunExpiry(handle_, commit_).status());
-    return maintain::RunFree(handle_, 3 * maintain::kExpiryBatch).status();
-  }
-
   table::Handle& handle_;
   const write::Target& target_;
   const table::Settings& settings_;
@@ -123,11 +122,15 @@ void MaintainAfter(table::Handle& handle, const write::Target& target,
                    const AppendOptions& options, AppendResult* result) {
   const table::Settings& settings = target.settings;
   const iceberg::Snapshot* head = iceberg::CurrentSnapshot(*version.metadata);
-  // Looking costs reading: so only now and then, whichever process it is that appends then.
-  const bool due = settings.auto_maintain && head != nullptr &&
-                   head->sequence_number % settings.compact_min_files == 0;
-  if (!due) return;
-  const Status status = After(handle, target, options).Run(written, version, result);
+  if (!settings.auto_maintain || head == nullptr) return;
+  // Looking costs reading: so only now and then, whichever process it is that appends then. Not all
+  // at once, for no append should take much longer than others.
+  const int64_t often = settings.compact_min_files;
+  const int64_t place = head->sequence_number % often;
+  After after(handle, target, options);
+  Status status;
+  if (place == 0) status = after.Merge(written, version, result);
+  if (place == often / 2 && status.ok()) status = after.Expire();
   if (status.ok()) return;
   result->maintenance_error = MessageOf(status);
   handle.env().Metric("maintain.failed");

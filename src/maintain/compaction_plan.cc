@@ -165,15 +165,33 @@ class Planner {
       if (files_[i].small)
         tiers[TierOf(BytesOf(i), files_[i].file->data->record_count)].push_back(i);
     }
-    for (auto& [tier, files] : tiers) {
-      std::sort(files.begin(), files.end(), [&](size_t a, size_t b) {
-        return scan::IsOlder(*files_[a].file, *files_[b].file);
-      });
-      for (Numbers& window : Windows(files)) {
-        if (static_cast<int64_t>(window.size()) < rules_.tier_files) continue;
-        Take(std::move(window), CompactionReason::kTier);
+    // From the largest: one that is merged takes the files of all smaller ones along, which would
+    // else be merged on their own only to be merged again.
+    for (auto tier = tiers.rbegin(); tier != tiers.rend(); ++tier) {
+      if (!AnyIsMany(Windows(InOrder(tier->second)))) continue;
+      Numbers files;
+      for (auto smaller = tier; smaller != tiers.rend(); ++smaller) {
+        files.insert(files.end(), smaller->second.begin(), smaller->second.end());
       }
+      for (Numbers& window : Windows(InOrder(std::move(files)))) {
+        if (IsMany(window)) Take(std::move(window), CompactionReason::kTier);
+      }
+      return;
     }
+  }
+
+  Numbers InOrder(Numbers files) const {
+    std::sort(files.begin(), files.end(),
+              [&](size_t a, size_t b) { return scan::IsOlder(*files_[a].file, *files_[b].file); });
+    return files;
+  }
+
+  bool IsMany(const Numbers& window) const {
+    return static_cast<int64_t>(window.size()) >= rules_.tier_files;
+  }
+  bool AnyIsMany(const std::vector<Numbers>& windows) const {
+    return std::any_of(windows.begin(), windows.end(),
+                       [this](const Numbers& window) { return IsMany(window); });
   }
 
   // Whether a partition is one file, or full ones, but for a little that came late: less than an
@@ -208,9 +226,7 @@ class Planner {
                !HasDeletes(*files_[i].file);
       });
     }
-    std::sort(all.begin(), all.end(),
-              [&](size_t a, size_t b) { return scan::IsOlder(*files_[a].file, *files_[b].file); });
-    for (Numbers& window : Windows(all)) Take(std::move(window), *reason);
+    for (Numbers& window : Windows(InOrder(std::move(all)))) Take(std::move(window), *reason);
   }
 
   // Cuts files in the order of writes into pieces that may be merged, each as long as can be. Files
