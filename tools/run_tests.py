@@ -21,7 +21,8 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 DEPS = ROOT / ".deps"
 MARKERS = ("markers=full: needs Spark or takes long; runs in the tier `full`\n"
-           "long: runs in the tier `long`")
+           "long: runs in the tier `long`\n"
+           "damaged: leaves a table that is not whole, on purpose (tests/verified.py)")
 
 # Seconds. A unit test that needs more than a few is an integration test in the wrong place.
 UNIT_BUDGET = 30

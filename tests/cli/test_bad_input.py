@@ -323,6 +323,7 @@ DAMAGE = {
 
 
 @pytest.mark.parametrize("name", DAMAGE)
+@pytest.mark.damaged
 def test_damaged_metadata(table, name):
     damage, says = DAMAGE[name]
     damage(table.metadata())
@@ -336,6 +337,7 @@ def test_damaged_metadata(table, name):
     assert table.tree() == before
 
 
+@pytest.mark.damaged
 def test_a_table_format_of_the_future_is_not_queried(table):
     damage, says = DAMAGE["table format of the future"]
     damage(table.metadata())
@@ -344,6 +346,7 @@ def test_a_table_format_of_the_future_is_not_queried(table):
 
 @pytest.mark.parametrize("pattern", ["metadata/snap-*.avro", "metadata/*-m.avro", "data/*/*.parquet"])
 @pytest.mark.parametrize("how", ["missing", "cut off", "garbage"])
+@pytest.mark.damaged
 def test_damaged_files(table, pattern, how):
     victim = sorted((table.warehouse / "default/t").glob(pattern))[0]
     content = victim.read_bytes()

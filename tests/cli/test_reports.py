@@ -3,6 +3,8 @@
 import json
 import re
 
+import pytest
+
 import duckdb
 
 from conftest import OTHER_ROWS, ROWS
@@ -50,6 +52,7 @@ def test_ls_does_not_list_a_dropped_table(table):
     assert table("ls").out == ""
 
 
+@pytest.mark.damaged
 def test_ls_reports_a_broken_table_and_lists_the_others(table):
     table.make_table("other")
     table.metadata().write_text("{")

@@ -30,6 +30,7 @@ def test_a_good_table(filled):
     assert report["unreferenced_objects"] == 0
 
 
+@pytest.mark.damaged
 def test_a_data_file_that_is_cut(filled):
     path = files(filled, "data/**/*.parquet")[0]
     path.write_bytes(path.read_bytes()[:-10])
@@ -48,6 +49,7 @@ def test_a_file_that_is_missing(filled):
     assert "all well" in filled("verify", "t").out
 
 
+@pytest.mark.damaged
 def test_a_data_file_of_other_rows(filled):
     first, *_, last = files(filled, "data/**/*.parquet")
     first.write_bytes(last.read_bytes())

@@ -18,6 +18,7 @@ sys.path.insert(0, str(ROOT / "tests"))
 from azure_server import azure_server  # noqa: E402, F401
 from gcs_server import gcs_server  # noqa: E402, F401
 from s3_server import s3_server  # noqa: E402, F401
+from verified import all_is_whole  # noqa: E402, F401
 from web_server import web_server  # noqa: E402, F401
 
 BINARY = os.environ.get("TIMELAKE_BIN", str(ROOT / "build/dev/timelake"))

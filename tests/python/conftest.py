@@ -21,6 +21,7 @@ import pytest
 from azure_server import azure_server  # noqa: F401
 from gcs_server import gcs_server  # noqa: F401
 from s3_server import s3_server  # noqa: F401
+from verified import all_is_whole  # noqa: F401
 from web_server import web_server  # noqa: F401
 
 SCHEMA = "time:timestamptz, device:string, v:double"

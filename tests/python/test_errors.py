@@ -84,6 +84,7 @@ def test_unreadable_warehouse(timelake, tmp_path):
         timelake.Lake(file / "sub").create_table("t", SCHEMA)
 
 
+@pytest.mark.damaged
 def test_corrupt_metadata(timelake, lake, table):
     import pathlib
 
@@ -124,6 +125,7 @@ def test_errors_can_be_pickled(timelake):
     assert type(error) is timelake.NotFoundError and str(error) == "no table"
 
 
+@pytest.mark.damaged
 def test_logging(timelake, lake, table, caplog):
     import pathlib
 
@@ -137,6 +139,7 @@ def test_logging(timelake, lake, table, caplog):
     assert {record.levelno for record in lines} <= {logging.DEBUG, logging.INFO, logging.WARNING}
 
 
+@pytest.mark.damaged
 def test_silent_without_logging(python, tmp_path):
     code = """
         import pathlib, timelake
@@ -150,6 +153,7 @@ def test_silent_without_logging(python, tmp_path):
     assert process.returncode == 0 and process.stdout == "" and process.stderr == ""
 
 
+@pytest.mark.damaged
 def test_a_log_handler_may_raise(python, tmp_path):
     code = """
         import logging, pathlib, timelake

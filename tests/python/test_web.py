@@ -89,6 +89,7 @@ def test_the_index_is_of_use_where_the_hint_is_not(timelake, lake, url, tmp_path
         assert timelake.Lake(url).sql("SELECT count(*) AS n FROM plant.t").to_pylist() == [{"n": 90}]
 
 
+@pytest.mark.damaged
 def test_a_copy_is_read_where_it_lies(timelake, lake, web_server, tmp_path):
     """Metadata name the first place: another folder, another store."""
     lake.publish()
