@@ -205,6 +205,22 @@ Status Run(Context* context, const Arguments& arguments) {
     ARROW_RETURN_NOT_OK(
         PrintOut(options.dry_run ? PlanText(name, *report) : DoneText(name, *report)));
   }
+  if (arguments.tables.empty() && !Stopping()) {
+    ARROW_ASSIGN_OR_RAISE(const auto dropped, MaintainDropped(lake, options));
+    for (const DroppedTable& table : dropped) {
+      if (!table.status.ok()) {
+        if (!first_error.ok()) Say("error", first_error.message());
+        first_error = table.status;
+      }
+      const MaintainReport& report = table.report;
+      if (report.objects_deleted == 0 && report.planned.empty()) continue;
+      list.push_back(ToJson(table.name, report));
+      if (arguments.json) continue;
+      const std::string name = table.name + " (dropped)";
+      ARROW_RETURN_NOT_OK(
+          PrintOut(options.dry_run ? PlanText(name, report) : DoneText(name, report)));
+    }
+  }
   if (arguments.json) ARROW_RETURN_NOT_OK(PrintJson(list));
   return first_error;
 }

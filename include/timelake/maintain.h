@@ -90,6 +90,20 @@ struct MaintainReport {
 // kCommitUnknown: the outcome of a commit is unknown, nothing was deleted; run it again.
 arrow::Result<MaintainReport> Maintain(Table& table, const MaintainOptions& options = {});
 
+// A table that was dropped, and what was done about what it left.
+struct DroppedTable {
+  std::string name;      // "namespace.table"
+  arrow::Status status;  // of this table; the others are done all the same
+  MaintainReport report;
+};
+
+// Deletes what dropped tables have left: files of their versions once those are `metadata-min-age`
+// old, for the sake of who still reads them, and orphans. The last version of each stays, as
+// numbers of versions never start anew. Of the options `expire`, `orphans`, `orphan_min_age`,
+// `force`, `dry_run` (orphans only), `max_seconds`, `shard` and `cancelled` count.
+arrow::Result<std::vector<DroppedTable>> MaintainDropped(Lake& lake,
+                                                         const MaintainOptions& options = {});
+
 // What an operator looks for, at the newest version.
 struct TableHealth {
   int64_t small_files = 0;        // below three quarters of the target size

@@ -269,6 +269,7 @@ void BindLake(nb::module_& m) {
       .def("namespaces", &Namespaces)
       .def("cache_stats", &CacheStatsOf)
       .def("relocate", &RelocateTable, nb::arg("name"))
+      .def("maintain_dropped", &RunMaintainDropped, nb::arg("options"))
       .def("publish", &Publish)
       .def("drop_table", &DropTable, nb::arg("name"), nb::arg("if_exists"), nb::arg("purge"),
            nb::arg("cascade"))

@@ -55,6 +55,9 @@ nb::dict RunImport(const std::vector<std::string>& paths, const nb::dict& given,
                    nb::handle progress, const std::shared_ptr<CancelToken>& token,
                    ImportWork import);
 
+// What dropped tables have left is deleted: reports by name, of those that had something.
+nb::dict RunMaintainDropped(const LakeObject& self, const nb::dict& options);
+
 using TextMap = std::map<std::string, std::string>;
 
 }  // namespace timelake::python

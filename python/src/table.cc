@@ -1,3 +1,4 @@
+#include <type_traits>
 #include <utility>
 
 #include <arrow/table.h>
@@ -424,8 +425,7 @@ nb::dict ToDict(const MaintainReport& report) {
   return d;
 }
 
-nb::dict Maintain(const TableObject& self, const nb::dict& given,
-                  const std::shared_ptr<CancelToken>& token) {
+MaintainOptions ToMaintainOptions(const nb::dict& given) {
   MaintainOptions options;
   options.retention = nb::cast<bool>(given["retention"]);
   options.exact = nb::cast<bool>(given["exact"]);
@@ -443,10 +443,16 @@ nb::dict Maintain(const TableObject& self, const nb::dict& given,
   options.max_bytes = nb::cast<int64_t>(given["max_bytes"]);
   options.max_seconds = nb::cast<double>(given["max_seconds"]);
   options.settings = nb::cast<TextMap>(given["settings"]);
+  return options;
+}
+
+nb::dict Maintain(const TableObject& self, const nb::dict& given,
+                  const std::shared_ptr<CancelToken>& token) {
   CallOptions call;
   call.token = token;
   call.may_abandon = false;
-  auto work = [table = self.core(), options](const std::shared_ptr<Call>& call) mutable {
+  auto work = [table = self.core(),
+               options = ToMaintainOptions(given)](const std::shared_ptr<Call>& call) mutable {
     options.cancelled = [call] { return call->cancelled(); };
     return timelake::Maintain(*table, options);
   };
@@ -454,6 +460,34 @@ nb::dict Maintain(const TableObject& self, const nb::dict& given,
 }
 
 }  // namespace
+
+nb::dict RunMaintainDropped(const LakeObject& self, const nb::dict& given) {
+  MaintainOptions options;
+  const auto take = [&](const char* name, auto* value) {
+    if (given.contains(name)) *value = nb::cast<std::decay_t<decltype(*value)>>(given[name]);
+  };
+  take("expire", &options.expire);
+  take("orphans", &options.orphans);
+  take("orphan_min_age", &options.orphan_min_age);
+  take("force", &options.force);
+  take("dry_run", &options.dry_run);
+  take("max_seconds", &options.max_seconds);
+  take("shard", &options.shard);
+  CallOptions call;
+  call.may_abandon = false;
+  auto work = [core = self.core(), options](const std::shared_ptr<Call>& call) mutable {
+    options.cancelled = [call] { return call->cancelled(); };
+    return MaintainDropped(core->lake, options);
+  };
+  nb::dict reports;
+  for (const DroppedTable& table : RunCall<std::vector<DroppedTable>>(call, std::move(work))) {
+    Check(table.status);
+    const MaintainReport& report = table.report;
+    if (report.objects_deleted == 0 && report.planned.empty()) continue;
+    reports[nb::cast(table.name)] = ToDict(report);
+  }
+  return reports;
+}
 
 nb::dict RunImport(const std::vector<std::string>& paths, const nb::dict& given,
                    nb::handle progress_callback, const std::shared_ptr<CancelToken>& token,

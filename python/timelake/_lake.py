@@ -445,12 +445,16 @@ class Lake:
     ) -> dict[str, MaintainReport]:
         """Maintains several tables, one after the other; all of them without names.
 
+        Without names what dropped tables have left is deleted, too, once nobody can read it any
+        more (``metadata-min-age`` after the drop).
+
         Args:
             tables: Their names.
             options: As for :meth:`Table.maintain`.
 
         Returns:
-            A report for each table, by the name that was given (or by its full name).
+            A report for each table, by the name that was given (or by its full name), and for each
+            dropped one of which something was left.
 
         Raises:
             TimelakeError: Of the first table that failed, once the others are done.
@@ -468,6 +472,8 @@ class Lake:
                 failed = failed or error
         if failed is not None:
             raise failed
+        if tables is None:
+            reports |= self._core.maintain_dropped(options)
         return reports
 
     def sql(

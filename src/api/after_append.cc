@@ -84,7 +84,7 @@ class After {
       return Status::OK();
     }
     maintain::RetentionReport report;
-    return maintain::RunRetention(handle_, now, /*dry_run=*/false, commit_, &report);
+    return maintain::RunRetention(handle_, now, {/*dry_run=*/false, commit_}, &report);
   }
 
   Status Compact(const write::Target& now, const write::Written& written,

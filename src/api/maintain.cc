@@ -6,15 +6,15 @@
 
 #include "api/append.h"
 #include "api/rollup_due.h"
-#include "base/duration.h"
 #include "maintain/compaction.h"
 #include "maintain/expiry.h"
 #include "maintain/free_versions.h"
 #include "maintain/index_rebuild.h"
+#include "maintain/live_files.h"
 #include "maintain/manifests.h"
 #include "maintain/orphans.h"
-#include "maintain/orphans_plan.h"
 #include "maintain/retention.h"
+#include "maintain/retention_plan.h"
 #include "table/load.h"
 #include "table/rollup_properties.h"
 #include "table/table_impl.h"
@@ -65,6 +65,10 @@ class Run {
   }
 
   bool TimeIsUp() const { return deadline_ != 0 && env_.clock->BootMicros() >= deadline_; }
+  // What tasks may still read of data files; 0: no limit.
+  int64_t BytesLeft() const {
+    return options_.max_bytes == 0 ? 0 : std::max<int64_t>(1, options_.max_bytes - bytes_read_);
+  }
 
   Status CheckOptions() {
     if (options_.max_bytes < 0) {
@@ -83,15 +87,9 @@ class Run {
           "shard {} of {}: accepted is a number of shards from 1, and of them 0 .. shards - 1",
           options_.shard, options_.shards);
     }
-    if (!options_.orphans) return Status::OK();
-    auto age = ParseDuration(options_.orphan_min_age);
-    if (!age.ok()) return WithContext(age.status(), "orphan_min_age");
-    orphan_age_us_ = *age;
-    if (orphan_age_us_ < maintain::kLeastOrphanAgeUs && !options_.force) {
-      return InvalidArgument(
-          "orphan_min_age {}: files of a writer that is still at work could go; accepted is a "
-          "duration from 24h, and a shorter one only with force",
-          options_.orphan_min_age);
+    if (options_.orphans) {
+      TL_ASSIGN_OR_RAISE(orphan_age_us_,
+                         maintain::ParseOrphanAge(options_.orphan_min_age, options_.force));
     }
     return Status::OK();
   }
@@ -138,9 +136,9 @@ class Run {
     table::Version base;
     TL_ASSIGN_OR_RAISE(const write::Target target, Newest(&base));
     if (!target.contract.retention_us) return Status::OK();
+    const maintain::RetentionOptions options{options_.dry_run, CommitWithin(target.settings)};
     maintain::RetentionReport done;
-    TL_RETURN_NOT_OK(maintain::RunRetention(handle_, target, options_.dry_run,
-                                            CommitWithin(target.settings), &done));
+    TL_RETURN_NOT_OK(maintain::RunRetention(handle_, target, options, &done));
     for (const auto& partition : done.partitions) {
       report_.planned.push_back({"retention", partition.partition, "past retention",
                                  partition.files, partition.bytes, partition.rows});
@@ -159,9 +157,18 @@ class Run {
   // Single rows that are past, of partitions that are not past as a whole.
   Status DeletePast(const write::Target& target) {
     TL_RETURN_NOT_OK(CheckCancelled());
+    if (TimeIsUp()) return Status::OK();
     int64_t cutoff = 0;
     if (__builtin_sub_overflow(env_.clock->NowMicros(), *target.contract.retention_us, &cutoff)) {
       return Status::OK();
+    }
+    if (options_.max_bytes > 0) {
+      TL_ASSIGN_OR_RAISE(const table::Version base, table::LoadNewest(handle_));
+      TL_ASSIGN_OR_RAISE(const auto live, maintain::LiveFiles::Read(env_, base.metadata, target));
+      const auto affordable = maintain::PlanRowCutoff(live->files(), cutoff, BytesLeft());
+      cutoff = affordable.cutoff_us;
+      bytes_read_ += affordable.bytes;
+      report_.bytes_left += affordable.left_bytes;
     }
     const iceberg::Field* time = iceberg::FindFieldById(target.schema, *target.contract.time_id);
     const bool zoned = time->type.id == iceberg::TypeId::kTimestamptz;
@@ -199,7 +206,7 @@ class Run {
     maintain::CompactionOptions options;
     options.full = options_.full;
     options.dry_run = options_.dry_run;
-    options.max_bytes = options_.max_bytes;
+    options.max_bytes = BytesLeft();
     options.shard = {options_.shard, options_.shards};
     options.deadline_boot_us = deadline_;
     options.commit = CommitWithin(target.settings);
@@ -221,7 +228,8 @@ class Run {
     report_.delete_files_removed = done.delete_files_removed;
     report_.merges_abandoned = done.groups_abandoned;
     report_.merges_left = done.groups_left;
-    report_.bytes_left = done.bytes_left;
+    report_.bytes_left += done.bytes_left;
+    bytes_read_ += done.bytes_rewritten;
     return Status::OK();
   }
 
@@ -230,9 +238,10 @@ class Run {
     table::Version base;
     TL_ASSIGN_OR_RAISE(const write::Target target, Newest(&base));
     if (!target.contract.is_time_series()) return Status::OK();
-    TL_ASSIGN_OR_RAISE(const auto done,
-                       maintain::RunIndexRebuild(handle_, target, CommitWithin(target.settings)));
-    report_.index_rebuilt = done.committed;
+    TL_ASSIGN_OR_RAISE(const auto done, maintain::RunIndexRebuild(handle_, target, BytesLeft(),
+                                                                  CommitWithin(target.settings)));
+    report_.index_rebuilt = done.rebuilt;
+    report_.bytes_left += done.bytes_left;
     return Status::OK();
   }
 
@@ -260,6 +269,7 @@ class Run {
     options.min_age_us = orphan_age_us_;
     options.dry_run = options_.dry_run;
     options.cancelled = options_.cancelled;
+    options.enough = [this] { return TimeIsUp(); };
     maintain::OrphanReport done;
     TL_RETURN_NOT_OK(maintain::RunOrphans(handle_, options, &done));
     if (done.objects > 0) {
@@ -296,7 +306,11 @@ class Run {
           std::count_if(known.begin(), known.end(), [&](int64_t id) { return !kept.contains(id); });
     }
     TL_RETURN_NOT_OK(CheckCancelled());
-    TL_ASSIGN_OR_RAISE(const auto freed, maintain::RunFree(handle_));
+    // Where merging takes all the time of every run, old versions must not pile up.
+    const bool late = TimeIsUp();
+    TL_ASSIGN_OR_RAISE(const auto freed,
+                       maintain::RunFree(handle_, late ? 3 * maintain::kExpiryBatch : 0,
+                                         [&] { return !late && TimeIsUp(); }));
     report_.versions_freed = freed.versions;
     report_.objects_deleted = freed.versions + freed.objects;
     return Status::OK();
@@ -310,7 +324,8 @@ class Run {
   const int64_t started_;
   MaintainReport report_;
   int64_t orphan_age_us_ = 0;
-  int64_t deadline_ = 0;  // boot time; 0: none
+  int64_t deadline_ = 0;    // boot time; 0: none
+  int64_t bytes_read_ = 0;  // of data files, by tasks that max_bytes bounds
   bool warned_ = false;
 };
 

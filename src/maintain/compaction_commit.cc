@@ -1,6 +1,7 @@
 #include "maintain/compaction_commit.h"
 
 #include <algorithm>
+#include <numeric>
 #include <unordered_map>
 #include <utility>
 
@@ -24,6 +25,12 @@ Paths PlacesOf(const LiveFiles& live) {
     places.emplace(live.files()[i].file->data->file_path, i);
   }
   return places;
+}
+
+std::vector<size_t> AllOf(const std::vector<PendingGroup>& groups) {
+  std::vector<size_t> all(groups.size());
+  std::iota(all.begin(), all.end(), size_t{0});
+  return all;
 }
 
 }  // namespace
@@ -136,10 +143,12 @@ Result<std::optional<table::Rewrite>> CompactionCommit::Plan(const table::Versio
                                                              int64_t snapshot_id) {
   TL_ASSIGN_OR_RAISE(const auto live,
                      LiveFiles::Read(handle_.env(), base.metadata, target_, window_));
-  const std::vector<size_t> valid = StillValid(pending_, *live, target_.contract.dedup);
+  const std::vector<size_t> valid =
+      checks_.merged ? StillValid(pending_, *live, target_.contract.dedup) : AllOf(pending_);
   TL_RETURN_NOT_OK(CheckNotThere(handle_, pending_, *live));
   table::Rewrite rewrite;
   rewrite.operation = "replace";
+  rewrite.checks = checks_;
   rewrite.removed = SpentDeletes(pending_, valid, *live);
   choices_[snapshot_id] = {valid, static_cast<int64_t>(rewrite.removed.size())};
   rewrite.started_boot_us = handle_.env().clock->BootMicros();

@@ -59,6 +59,7 @@ class CompactionCommit {
   bool empty() const { return pending_.empty(); }
   // Extra keys of its snapshots.
   void set_summary(std::map<std::string, std::string> summary) { summary_ = std::move(summary); }
+  void set_checks(const table::RewriteChecks& checks) { checks_ = checks; }
   void Add(PendingGroup group) { pending_.push_back(std::move(group)); }
 
   struct Outcome {
@@ -86,6 +87,7 @@ class CompactionCommit {
   const std::optional<TimeWindow> window_;
   std::vector<PendingGroup> pending_;
   std::map<std::string, std::string> summary_;
+  table::RewriteChecks checks_;
   std::map<int64_t, Choice> choices_;  // by snapshot id
 };
 

@@ -156,7 +156,8 @@ FreePlan PlanFree(const VersionListing& listing, std::optional<int64_t> hint, in
   return plan;
 }
 
-Result<FreeReport> RunFree(table::Handle& handle, int64_t max_versions) {
+Result<FreeReport> RunFree(table::Handle& handle, int64_t max_versions,
+                           const std::function<bool()>& enough) {
   const table::Env& env = handle.env();
   TL_ASSIGN_OR_RAISE(auto newest, table::FindNewest(handle, {}));
   if (!newest) return NotFound("table {} does not exist", handle.name());
@@ -173,6 +174,7 @@ Result<FreeReport> RunFree(table::Handle& handle, int64_t max_versions) {
   FreeRun run(handle, listing, *newest);
   for (const auto& step : plan.steps) {
     if (max_versions > 0 && run.report.versions >= max_versions) break;
+    if (run.report.versions > 0 && enough && enough()) break;
     const bool young = env.clock->BootMicros() - listing.began_boot_us < age / 2;
     if (!young) break;  // a listing that old proves nothing; the next run goes on
     TL_ASSIGN_OR_RAISE(bool go_on, run.Step(step));

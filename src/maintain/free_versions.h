@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -33,7 +34,9 @@ struct FreeReport {
 };
 
 // Loads the newest version (a tombstone is fine), repairs the hint, plans and deletes.
-// `max_versions` 0: all.
-Result<FreeReport> RunFree(table::Handle& handle, int64_t max_versions = 0);
+// `max_versions` 0: all. `enough`: asked after each version whether to leave the rest for the next
+// run; may be empty.
+Result<FreeReport> RunFree(table::Handle& handle, int64_t max_versions = 0,
+                           const std::function<bool()>& enough = {});
 
 }  // namespace timelake::maintain

@@ -50,6 +50,30 @@ std::optional<std::vector<Value>> PartitionIn(const LiveFile& file,
   return partition;
 }
 
+// The spec that has `chunk` for the time and the fields of a file's own spec beside it: rows that
+// were written without buckets stay so, as one file has some of each.
+const PartitionSpec* LikeOwn(const iceberg::TableMetadata& metadata, const PartitionSpec* own,
+                             int time_id, Chunk chunk) {
+  if (own == nullptr || own->spec_id == metadata.default_spec_id) return nullptr;
+  iceberg::TableMetadata specs;
+  specs.partition_specs = metadata.partition_specs;
+  specs.default_spec_id = own->spec_id;
+  const PartitionSpec* found = table::SpecOfChunk(specs, time_id, chunk);
+  return found == nullptr ? nullptr : iceberg::SpecById(metadata, found->spec_id);
+}
+
+// The partition of a spec that a file's rows lie in, and its end; nullopt: not in one.
+std::optional<std::pair<Home, int64_t>> HomeIn(const PartitionSpec* spec, const LiveFile& file,
+                                               const iceberg::TableMetadata& metadata,
+                                               const GranularityRules& rules) {
+  if (spec == nullptr) return std::nullopt;
+  auto partition = PartitionIn(file, metadata, *spec, rules.time_id);
+  if (!partition) return std::nullopt;
+  const auto end = PartitionEnd(*spec, *partition, rules.time_id);
+  if (!end) return std::nullopt;
+  return std::pair{Home{spec->spec_id, *std::move(partition)}, *end};
+}
+
 }  // namespace
 
 std::optional<Home> HomeOf(const LiveFile& file, const iceberg::TableMetadata& metadata,
@@ -64,12 +88,9 @@ std::optional<Home> HomeOf(const LiveFile& file, const iceberg::TableMetadata& m
       continue;
     }
     if (own_time != nullptr && *table::ChunkOf(*own_time) >= chunk) return std::nullopt;
-    const PartitionSpec* spec = table::SpecOfChunk(metadata, rules.time_id, chunk);
-    if (spec == nullptr) continue;
-    auto partition = PartitionIn(file, metadata, *spec, rules.time_id);
-    if (!partition) continue;
-    const auto end = PartitionEnd(*spec, *partition, rules.time_id);
-    if (end && *end <= cutoff) return Home{spec->spec_id, *std::move(partition)};
+    auto home = HomeIn(table::SpecOfChunk(metadata, rules.time_id, chunk), file, metadata, rules);
+    if (!home) home = HomeIn(LikeOwn(metadata, own, rules.time_id, chunk), file, metadata, rules);
+    if (home && home->second <= cutoff) return std::move(home->first);
   }
   return std::nullopt;
 }

@@ -29,9 +29,10 @@ Result<std::optional<table::IndexObject>> WholeTable(const table::Handle& handle
 
 }  // namespace
 
-Result<table::CommitResult> RunIndexRebuild(table::Handle& handle, const write::Target& target,
-                                            const table::CommitOptions& options) {
+Result<IndexRebuildReport> RunIndexRebuild(table::Handle& handle, const write::Target& target,
+                                           int64_t max_bytes, const table::CommitOptions& options) {
   const table::Env& env = handle.env();
+  IndexRebuildReport report;
   const auto plan = [&](const table::Version& base,
                         int64_t) -> Result<std::optional<table::Rewrite>> {
     const iceberg::Snapshot* head = iceberg::CurrentSnapshot(*base.metadata);
@@ -43,6 +44,10 @@ Result<table::CommitResult> RunIndexRebuild(table::Handle& handle, const write::
     TL_ASSIGN_OR_RAISE(auto read, LiveFiles::Read(env, base.metadata, target));
     const std::shared_ptr<const LiveFiles> live = std::move(read);
     if (!live->delete_paths().empty()) return std::nullopt;
+    int64_t bytes = 0;
+    for (const LiveFile& file : live->files()) bytes += file.file->data->file_size_in_bytes;
+    report.bytes_left = max_bytes > 0 && bytes > max_bytes ? bytes : 0;
+    if (report.bytes_left > 0) return std::nullopt;
     table::Rewrite rewrite;
     rewrite.operation = "replace";
     rewrite.index = [&handle, live](const table::Version& on, int64_t snapshot_id) {
@@ -50,7 +55,9 @@ Result<table::CommitResult> RunIndexRebuild(table::Handle& handle, const write::
     };
     return rewrite;
   };
-  return table::CommitRewrite(handle, plan, options);
+  TL_ASSIGN_OR_RAISE(const auto committed, table::CommitRewrite(handle, plan, options));
+  report.rebuilt = committed.committed;
+  return report;
 }
 
 }  // namespace timelake::maintain

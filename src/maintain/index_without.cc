@@ -21,9 +21,6 @@ namespace {
 
 using Batch = std::shared_ptr<arrow::RecordBatch>;
 
-// Of files that are read to find the rows of series again.
-constexpr int64_t kMostBytes = 256 << 20;
-
 // Rows of the index whose time lies among those of a dropped file.
 std::vector<int64_t> Affected(const arrow::RecordBatch& index, int time_column,
                               const LiveFiles& live, const std::vector<size_t>& dropped) {
@@ -63,14 +60,83 @@ Result<std::vector<int64_t>> NotKept(const Batch& index, std::vector<int64_t> pl
   return places;
 }
 
+// Files that may hold the newest rows that are left, those with the latest times first.
+std::vector<const LiveFile*> Candidates(const LiveFiles& live, const std::vector<size_t>& dropped,
+                                        int64_t latest) {
+  const std::set<size_t> gone(dropped.begin(), dropped.end());
+  std::vector<const LiveFile*> candidates;
+  for (size_t i = 0; i < live.files().size(); ++i) {
+    const LiveFile& file = live.files()[i];
+    if (!gone.contains(i) && file.range.first <= latest) candidates.push_back(&file);
+  }
+  std::stable_sort(candidates.begin(), candidates.end(), [](const LiveFile* a, const LiveFile* b) {
+    return a->range.last > b->range.last;
+  });
+  return candidates;
+}
+
+// The newest rows of some series in what is left of a table.
+struct Search {
+  const table::Env& env;
+  const LiveFiles& live;
+  const table::Contract& contract;
+  const iceberg::Schema& schema;
+  const std::vector<KeptRows>& kept;
+  const IndexReading& reading;
+
+  // Those of all series in the first `count` candidates and in what is kept.
+  Result<Batch> NewestIn(const std::vector<const LiveFile*>& candidates, size_t count) const {
+    std::vector<const scan::ScanFile*> files;
+    for (size_t i = 0; i < count; ++i) files.push_back(candidates[i]->file);
+    KnownNewest known;
+    for (const KeptRows& one : kept) {
+      files.push_back(&one.file);
+      known[&one.file] = one.newest;
+    }
+    return NewestOf(env, live, std::move(files), contract, known);
+  }
+
+  // Whether each series of `wanted` is in `found`, with a row later than `time`.
+  Result<bool> HasAll(const arrow::RecordBatch& wanted, const arrow::RecordBatch& found,
+                      int64_t time) const {
+    TL_ASSIGN_OR_RAISE(const auto order, index::RowOrder::Make(wanted, found, schema, contract));
+    const int column = index::ColumnOf(schema, *contract.time_id);
+    const int64_t* times = found.column(column)->data()->GetValues<int64_t>(1);
+    int64_t later = 0;
+    for (const auto& place : index::Locate(order, wanted.num_rows(), found.num_rows())) {
+      if (place.matches && times[place.newer] > time) ++later;
+    }
+    return later == wanted.num_rows();
+  }
+
+  // nullopt: too much would have to be read. What is read is read again with the next part, as the
+  // order of writes decides between files.
+  Result<std::optional<Batch>> Find(const arrow::RecordBatch& wanted,
+                                    const std::vector<const LiveFile*>& candidates) const {
+    const auto size = [&](size_t i) { return candidates[i]->file->data->file_size_in_bytes; };
+    size_t count = 0;
+    int64_t bytes = 0;
+    for (int64_t wish = reading.first;; wish = 2 * bytes) {
+      for (bool more = true; more && count < candidates.size(); ++count) {
+        if (bytes + size(count) > reading.most) break;
+        bytes += size(count);
+        more = bytes < wish;
+      }
+      TL_ASSIGN_OR_RAISE(Batch found, NewestIn(candidates, count));
+      if (count == candidates.size()) return found;
+      TL_ASSIGN_OR_RAISE(const bool all, HasAll(wanted, *found, candidates[count]->range.last));
+      if (all) return found;
+      if (bytes + size(count) > reading.most) return std::nullopt;
+    }
+  }
+};
+
 }  // namespace
 
-Result<std::optional<table::IndexObject>> IndexWithout(const table::Handle& handle,
-                                                       const table::Version& base,
-                                                       int64_t snapshot_id, const LiveFiles& live,
-                                                       const std::vector<size_t>& dropped,
-                                                       const table::Contract& contract,
-                                                       const std::vector<KeptRows>& kept) {
+Result<std::optional<table::IndexObject>> IndexWithout(
+    const table::Handle& handle, const table::Version& base, int64_t snapshot_id,
+    const LiveFiles& live, const std::vector<size_t>& dropped, const table::Contract& contract,
+    const std::vector<KeptRows>& kept, const IndexReading& reading) {
   const table::Env& env = handle.env();
   const iceberg::TableMetadata& metadata = *base.metadata;
   const iceberg::Snapshot* head = iceberg::CurrentSnapshot(metadata);
@@ -90,29 +156,16 @@ Result<std::optional<table::IndexObject>> IndexWithout(const table::Handle& hand
   const int64_t* times = rows->column(time_column)->data()->GetValues<int64_t>(1);
   int64_t latest = std::numeric_limits<int64_t>::min();
   for (int64_t row : affected) latest = std::max(latest, times[row]);
-  const std::set<size_t> gone(dropped.begin(), dropped.end());
-  std::vector<const scan::ScanFile*> candidates;
-  int64_t bytes = 0;
-  for (size_t i = 0; i < live.files().size(); ++i) {
-    const LiveFile& file = live.files()[i];
-    if (gone.contains(i) || file.range.first > latest) continue;
-    candidates.push_back(file.file);
-    bytes += file.file->data->file_size_in_bytes;
-  }
-  if (bytes > kMostBytes) {
-    env.Log(LogLevel::kInfo,
-            fmt::format("{}: no last-value index is kept: {} bytes would have to be read for it",
-                        handle.name(), bytes));
+  TL_ASSIGN_OR_RAISE(const Batch wanted, index::TakeRows(rows, affected));
+  const Search search{env, live, contract, schema, kept, reading};
+  TL_ASSIGN_OR_RAISE(const auto found, search.Find(*wanted, Candidates(live, dropped, latest)));
+  if (!found) {
+    env.Log(LogLevel::kInfo, handle.name() + ": no last-value index is kept: too much would have " +
+                                 "to be read for it");
     return std::nullopt;
   }
-  KnownNewest known_rows;
-  for (const KeptRows& one : kept) {
-    candidates.push_back(&one.file);
-    known_rows[&one.file] = one.newest;
-  }
-  TL_ASSIGN_OR_RAISE(const Batch found,
-                     NewestOf(env, live, std::move(candidates), contract, known_rows));
-  TL_ASSIGN_OR_RAISE(const Batch left, index::LookUpAgain(rows, affected, found, schema, contract));
+  TL_ASSIGN_OR_RAISE(const Batch left,
+                     index::LookUpAgain(rows, affected, *found, schema, contract));
   TL_ASSIGN_OR_RAISE(auto object,
                      index::WholeIndex(env, handle.folder(), snapshot_id, left, schema));
   return object;

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "base/duration.h"
 #include "maintain/orphans_plan.h"
 #include "table/in_use.h"
 #include "table/manifests.h"
@@ -25,6 +26,18 @@ Status CheckCancelled(const table::Handle& handle, const OrphanOptions& options)
 }
 
 }  // namespace
+
+Result<int64_t> ParseOrphanAge(const std::string& text, bool force) {
+  auto age = ParseDuration(text);
+  if (!age.ok()) return WithContext(age.status(), "orphan_min_age");
+  if (*age < kLeastOrphanAgeUs && !force) {
+    return InvalidArgument(
+        "orphan_min_age {}: files of a writer that is still at work could go; accepted is a "
+        "duration from 24h, and a shorter one only with force",
+        text);
+  }
+  return *age;
+}
 
 Status RunOrphans(table::Handle& handle, const OrphanOptions& options, OrphanReport* report) {
   const table::Env& env = handle.env();
@@ -52,6 +65,7 @@ Status RunOrphans(table::Handle& handle, const OrphanOptions& options, OrphanRep
   report->objects = report->bytes = 0;
   for (size_t begin = 0; begin < plan.keys.size(); begin += kBatch) {
     TL_RETURN_NOT_OK(CheckCancelled(handle, options));
+    if (begin > 0 && options.enough && options.enough()) return Status::OK();
     const size_t end = std::min(plan.keys.size(), begin + kBatch);
     const std::vector<std::string> batch(plan.keys.begin() + static_cast<ptrdiff_t>(begin),
                                          plan.keys.begin() + static_cast<ptrdiff_t>(end));
@@ -60,8 +74,8 @@ Status RunOrphans(table::Handle& handle, const OrphanOptions& options, OrphanRep
     }
     TL_RETURN_NOT_OK(table::Retried(env, [&] { return env.store->DeleteAll(batch); }));
     report->objects += static_cast<int64_t>(batch.size());
+    for (size_t i = begin; i < end; ++i) report->bytes += plan.sizes[i];
   }
-  report->bytes = plan.bytes;
   return Status::OK();
 }
 

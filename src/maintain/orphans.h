@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <string>
 
 #include "table/handle.h"
 
@@ -14,7 +15,12 @@ struct OrphanOptions {
   int64_t min_age_us = 0;
   bool dry_run = false;
   std::function<bool()> cancelled;
+  std::function<bool()> enough;  // asked now and then whether to leave the rest for the next run
 };
+
+// The duration text of an age from which on objects are orphans. kInvalidArgument: no duration, or
+// below a day, in which a writer may still be at work, without `force`.
+Result<int64_t> ParseOrphanAge(const std::string& text, bool force);
 
 struct OrphanReport {
   int64_t objects = 0;  // that were deleted, or would be

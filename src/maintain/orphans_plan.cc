@@ -30,6 +30,7 @@ OrphanPlan PlanOrphans(const std::vector<store::ObjectInfo>& listed, const Orpha
       continue;
     }
     plan.keys.push_back(object.key);
+    plan.sizes.push_back(object.size);
     plan.bytes += object.size;
   }
   return plan;

@@ -24,6 +24,7 @@ struct OrphanRules {
 
 struct OrphanPlan {
   std::vector<std::string> keys;
+  std::vector<int64_t> sizes;  // of each
   int64_t bytes = 0;
   // Not in use, but too young to be told from what writers are about to commit.
   int64_t young = 0;

@@ -25,8 +25,9 @@ struct Past {
 
 // nullopt: nothing.
 Result<std::optional<Past>> FindPast(const table::Env& env, const table::Version& base,
-                                     const write::Target& target) {
-  TL_ASSIGN_OR_RAISE(const table::Contract contract, table::ReadContract(*base.metadata));
+                                     const write::Target& target, bool each) {
+  TL_ASSIGN_OR_RAISE(table::Contract contract, table::ReadContract(*base.metadata));
+  if (!each) contract = target.contract;
   if (!contract.is_time_series() || !contract.retention_us) return std::nullopt;
   RetentionRules rules;
   if (__builtin_sub_overflow(env.clock->NowMicros(), *contract.retention_us, &rules.cutoff_us)) {
@@ -83,28 +84,31 @@ table::Rewrite RewriteOf(const table::Handle& handle, std::shared_ptr<Past> past
 
 }  // namespace
 
-Status RunRetention(table::Handle& handle, const write::Target& target, bool dry_run,
-                    const table::CommitOptions& options, RetentionReport* report) {
+Status RunRetention(table::Handle& handle, const write::Target& target,
+                    const RetentionOptions& options, RetentionReport* report) {
   const table::Env& env = handle.env();
-  if (dry_run) {
+  if (options.dry_run) {
     TL_ASSIGN_OR_RAISE(const table::Version newest, table::LoadNewest(handle));
-    TL_ASSIGN_OR_RAISE(const auto past, FindPast(env, newest, target));
+    TL_ASSIGN_OR_RAISE(const auto past, FindPast(env, newest, target, true));
     if (past) *report = Describe(*past);
     return Status::OK();
   }
   std::map<int64_t, RetentionReport> attempts;  // by snapshot id
   const auto plan = [&](const table::Version& base,
                         int64_t snapshot_id) -> Result<std::optional<table::Rewrite>> {
-    TL_ASSIGN_OR_RAISE(auto found, FindPast(env, base, target));
+    TL_ASSIGN_OR_RAISE(auto found, FindPast(env, base, target, options.checks.each));
     if (!found) return std::nullopt;
     const auto past = std::make_shared<Past>(std::move(*found));
     report->held_back = past->plan.held_back;
     if (past->plan.drop.empty()) return std::nullopt;
     attempts[snapshot_id] = Describe(*past);
     TL_ASSIGN_OR_RAISE(const table::Contract contract, table::ReadContract(*base.metadata));
-    return RewriteOf(handle, past, contract);
+    table::Rewrite rewrite = RewriteOf(handle, past, contract);
+    rewrite.checks = options.checks;
+    rewrite.summary.insert(options.summary.begin(), options.summary.end());
+    return rewrite;
   };
-  TL_ASSIGN_OR_RAISE(const auto committed, table::CommitRewrite(handle, plan, options));
+  TL_ASSIGN_OR_RAISE(const auto committed, table::CommitRewrite(handle, plan, options.commit));
   if (committed.committed) *report = attempts[committed.snapshot_id.value_or(0)];
   return Status::OK();
 }

@@ -100,4 +100,32 @@ RetentionPlan PlanRetention(const std::vector<LiveFile>& files,
   return plan;
 }
 
+RowCutoff PlanRowCutoff(const std::vector<LiveFile>& files, int64_t cutoff_us, int64_t max_bytes) {
+  // Files that lie on both sides of a cutoff are read; of each the part before its own first row is
+  // empty, so that is where the next earlier cutoff is.
+  std::vector<const LiveFile*> cut;
+  for (const LiveFile& file : files) {
+    if (file.range.first < cutoff_us && file.range.last >= cutoff_us) cut.push_back(&file);
+  }
+  std::sort(cut.begin(), cut.end(),
+            [](const LiveFile* a, const LiveFile* b) { return a->range.first > b->range.first; });
+  const auto bytes_at = [&](int64_t time) {
+    int64_t bytes = 0;
+    for (const LiveFile& file : files) {
+      const bool read = file.range.first < time && file.range.last >= time;
+      if (read) bytes += file.file->data->file_size_in_bytes;
+    }
+    return bytes;
+  };
+  RowCutoff plan{cutoff_us, bytes_at(cutoff_us), 0};
+  const int64_t wanted = plan.bytes;
+  for (auto file = cut.begin(); max_bytes > 0 && plan.bytes > max_bytes && file != cut.end();
+       ++file) {
+    plan.cutoff_us = (*file)->range.first;
+    plan.bytes = bytes_at(plan.cutoff_us);
+  }
+  plan.left_bytes = plan.cutoff_us < cutoff_us ? wanted : 0;
+  return plan;
+}
+
 }  // namespace timelake::maintain

@@ -43,4 +43,14 @@ RetentionPlan PlanRetention(const std::vector<LiveFile>& files,
                             const iceberg::TableMetadata& metadata, const RetentionRules& rules,
                             const MeetFn& meet);
 
+// Up to where single rows are deleted by a run that may read `max_bytes`.
+struct RowCutoff {
+  int64_t cutoff_us = 0;   // at most the one that is asked for
+  int64_t bytes = 0;       // of files with rows before and after it, which are read
+  int64_t left_bytes = 0;  // that the next run reads
+};
+
+// The latest cutoff up to `cutoff_us` that is affordable; `max_bytes` 0: no limit.
+RowCutoff PlanRowCutoff(const std::vector<LiveFile>& files, int64_t cutoff_us, int64_t max_bytes);
+
 }  // namespace timelake::maintain

@@ -56,7 +56,9 @@ Result<bool> Run::StillHolds(const table::Version& base, const LiveFiles& live) 
   if (!iceberg::SameFields(target_.schema, *iceberg::CurrentSchema(*base.metadata))) return false;
   TL_ASSIGN_OR_RAISE(const table::Contract contract, table::ReadContract(*base.metadata));
   if (!SameContract(contract, target_.contract)) return false;
-  if (StillValid(draft_.groups, live, /*dedup=*/false).size() != draft_.groups.size()) return false;
+  const size_t valid = StillValid(draft_.groups, live, /*dedup=*/false).size();
+  if (draft_.checks.deleted_from && valid != draft_.groups.size()) return false;
+  if (!draft_.checks.watched) return true;
   const auto places = PlacesOf(live);
   return std::all_of(draft_.watched.begin(), draft_.watched.end(), [&](size_t i) {
     const scan::ScanFile& then = *draft_.live->files()[i].file;
@@ -73,7 +75,9 @@ table::IndexFn Run::Index(std::shared_ptr<const LiveFiles> live) const {
   std::vector<size_t> dropped;
   std::vector<KeptRows> kept;
   for (const PendingGroup& group : draft_.groups) {
-    dropped.push_back(places.at(group.inputs.front().data->file_path));
+    const auto place = places.find(group.inputs.front().data->file_path);
+    if (place == places.end()) return {};
+    dropped.push_back(place->second);
     if (group.merged.files.empty()) continue;
     scan::ScanFile file = group.inputs.front();
     file.data = std::make_shared<const iceberg::DataFile>(group.merged.files.front().file);
@@ -107,6 +111,7 @@ Result<std::optional<table::Rewrite>> Run::Plan(const table::Version& base) {
   }
   rewrite.operation = rewrite.added.empty() ? "delete" : "overwrite";
   rewrite.summary = draft_.summary;
+  rewrite.checks = draft_.checks;
   rewrite.index = Index(live);
   return rewrite;
 }

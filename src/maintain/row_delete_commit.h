@@ -11,6 +11,7 @@
 #include "maintain/live_files.h"
 #include "table/commit.h"
 #include "table/handle.h"
+#include "table/rewrite.h"
 #include "write/write.h"
 
 namespace timelake::maintain {
@@ -23,6 +24,7 @@ struct RowDeleteDraft {
   std::vector<PendingGroup> groups;  // each a file that goes, with what is left of it
   int64_t started_boot_us = 0;
   std::map<std::string, std::string> summary;  // extra keys of the snapshot
+  table::RewriteChecks checks;
 };
 
 // Commits it as one snapshot. nullopt: nothing was committed, as a file that goes or is watched,

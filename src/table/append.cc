@@ -37,6 +37,7 @@ class AppendBuilder {
   const Env& env_;
   const AppendRequest& request_;
   bool checked_batch_id_ = false;
+  bool fitted_once_ = false;
   // The manifest of the new files: written once, since its entries inherit snapshot id and
   // sequence number from the manifest list of whichever attempt wins.
   std::optional<iceberg::ManifestHeader> header_;
@@ -120,7 +121,8 @@ Result<BuildResult> AppendBuilder::Build(const Version& newest, const std::set<i
   TL_RETURN_NOT_OK(CheckDataAge(handle_, request_.started_boot_us));
   if (request_.check) TL_RETURN_NOT_OK(request_.check(newest));
   Version base = newest;
-  if (request_.columns) {
+  if (request_.columns && (request_.match_columns || !fitted_once_)) {
+    fitted_once_ = true;
     auto fitted = FitColumns(newest, *request_.columns);
     if (!fitted) return Settled{Settled::Why::kColumnsMoved};
     base = std::move(fitted->base);

@@ -20,6 +20,7 @@ struct AppendRequest {
   std::vector<std::string> data_keys;    // their keys, not yet synced
   int spec_id = 0;
   std::optional<WrittenColumns> columns;       // absent: the table comes with these rows
+  bool match_columns = true;                   // on every attempt; simulations switch it off
   std::string batch_id;                        // empty: none
   std::map<std::string, std::string> summary;  // extra keys
   // Called on each base; an error ends the commit. May be empty.

@@ -166,11 +166,16 @@ Status AddTierSpecs(const std::vector<ChunkTier>& tiers, TableMetadata* metadata
   const ptrdiff_t place = time_field - base.fields.data();
   const iceberg::Field* time =
       iceberg::FindFieldById(*iceberg::CurrentSchema(*metadata), *contract.time_id);
+  std::vector<PartitionSpec> coarse;
   for (size_t i = 0; i < tiers.size(); ++i) {
     PartitionSpec spec = base;
     TL_ASSIGN_OR_RAISE(spec.fields[place], FieldFor(*time, tiers[i].chunk, metadata));
+    coarse.push_back(WithoutBuckets(spec));
     const int id = AddSpec(std::move(spec), metadata);
     if (i == 0) metadata->default_spec_id = id;
+  }
+  for (PartitionSpec& spec : coarse) {
+    if (spec.fields.size() < base.fields.size()) AddSpec(std::move(spec), metadata);
   }
   metadata->properties[kChunkInterval] = ChunkName(tiers.front().chunk);
   return Status::OK();

@@ -206,7 +206,7 @@ Status AddTiers(TableMetadata* metadata) {
 void AddCoarseSpec(TableMetadata* metadata) {
   const iceberg::PartitionSpec& spec = *iceberg::DefaultSpec(*metadata);
   iceberg::PartitionSpec coarse = WithoutBuckets(spec);
-  if (coarse.fields.size() == spec.fields.size()) return;
+  if (coarse.fields.size() == spec.fields.size() || CoarseSpec(*metadata)) return;
   coarse.spec_id = metadata->partition_specs.back().spec_id + 1;
   metadata->partition_specs.push_back(std::move(coarse));
 }

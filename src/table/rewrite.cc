@@ -148,7 +148,7 @@ Status RewriteBuilder::TakeOut(ManifestRows rows) {
   std::reverse(untouched.begin(), untouched.end());
   std::reverse(touched.begin(), touched.end());
   for (const auto& [row, manifest] : touched) TL_RETURN_NOT_OK(Touch(row, *manifest));
-  if (!missing.empty()) {
+  if (!missing.empty() && rewrite_.checks.there) {
     return Conflict("table {}: {} is no longer a file of the table", handle_.name(),
                     *missing.begin());
   }

@@ -16,6 +16,15 @@ namespace timelake::table {
 
 // Commits that take files out of a table: compaction, retention, deletes.
 
+// Simulations switch these off to show what each prevents; elsewhere all are on.
+struct RewriteChecks {
+  bool there = true;         // a file that goes must be there
+  bool merged = true;        // the inputs of a merge are looked at again on every attempt
+  bool deleted_from = true;  // and the files that a delete rewrites,
+  bool watched = true;       // and those that decide which of their rows count
+  bool each = true;          // retention is planned by what the table says on every attempt
+};
+
 struct RewrittenFile {
   iceberg::DataFile file;  // already stored
   int spec_id = 0;
@@ -32,6 +41,7 @@ struct Rewrite {
   std::map<std::string, std::string> summary;  // extra keys
   IndexFn index;                               // may be empty: no index
   int64_t started_boot_us = 0;                 // before the first of `added` was written
+  RewriteChecks checks;
 };
 
 // What snapshot `snapshot_id` is to do on top of `base`; nullopt: nothing. Called again after every

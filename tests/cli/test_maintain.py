@@ -5,6 +5,8 @@ import subprocess
 
 import pytest
 
+from conftest import CONTRACT, SCHEMA
+
 HEADER = "time,device,v,n\n"
 
 
@@ -192,3 +194,21 @@ def test_info_shows_what_is_due(filled):
     filled("maintain", "t")
     out = filled("info", "t").out
     assert "small files   2\n" in out and "\ndue " not in out, out
+
+
+def test_what_a_dropped_table_left_goes(filled):
+    filled("create", "d", "--schema", SCHEMA, *CONTRACT, "--prop", "metadata-min-age=10ms",
+           "--prop", "delete-min-age=10ms")
+    filled("append", "d", filled.file("d.csv", HEADER + "2024-02-01T00:00:00Z,a,1,1\n"))
+    filled("drop", "d")
+    folder = filled.warehouse / "default" / "d"
+    assert filled("maintain", "t", "--json").json()[0]["table"] == "t"  # named tables only
+    assert list(folder.rglob("*.parquet"))
+    out = ""
+    for _ in range(200):  # a run frees what is old enough then
+        out += filled("maintain", "--no-compact").out
+        if not list(folder.rglob("*.parquet")):
+            break
+    assert "default.d (dropped): " in out and "deleted," in out
+    assert [path.name for path in folder.rglob("*.json")] == ["v3.metadata.json"]
+    assert "dropped" not in filled("maintain").out

@@ -76,6 +76,26 @@ void Lean(const std::string& rule, Config* config) {
     config->maintainers = 3;
     config->foreign = config->power_loss = false;
   }
+  // Those who rewrite the same files.
+  if (is({"rewrite_there", "merge_inputs", "delete_inputs", "delete_watched"})) {
+    config->rewriters = 4;
+    config->writers = 2;
+    config->more_turns = 4;
+    config->foreign = false;
+  }
+  // Files taken out as no writer of ours does.
+  if (is({"delete_watched"})) {
+    config->foreign = config->dedup = true;
+    config->foreign_deletes = 0.6;
+    config->merge_share = 0.1;
+    config->writers = 3;
+  }
+  if (is({"columns_each", "retention_each"})) {
+    config->changers = 2;
+    config->retainers = is({"retention_each"}) ? 2 : 0;
+    config->more_turns = 4;
+    config->foreign = false;
+  }
   if (is({"batch_own"})) {
     config->batch_share = 1;
     config->batch_ids = 40;
@@ -96,11 +116,12 @@ void Lean(const std::string& rule, Config* config) {
 
 }  // namespace
 
-Config MakeConfig(uint64_t seed, const std::string& lean,
-                  std::shared_ptr<const table::Rules> rules) {
+Config MakeConfig(uint64_t seed, const std::string& lean, const Switches& switches) {
   Config config;
   config.seed = seed;
-  config.rules = std::move(rules);
+  config.rules = std::make_shared<const table::Rules>(switches.rules);
+  config.rewrite_checks = switches.rewrites;
+  config.match_columns = switches.match_columns;
   const auto random = SeededRandom(seed * 7 + 1);
   const auto maybe = [&](double probability) { return Chance(*random, probability); };
   const auto between = [&](int low, int high) {
@@ -141,6 +162,8 @@ Config MakeConfig(uint64_t seed, const std::string& lean,
   if (lean.empty()) {
     config.rewriters = between(0, 2);
     config.refreshers = between(0, 2);
+    config.retainers = maybe(0.4) ? 1 : 0;
+    config.changers = maybe(0.4) ? 1 : 0;
   }
   Lean(lean, &config);
   if (config.foreign) config.foreigners = foreigners;

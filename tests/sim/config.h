@@ -6,6 +6,7 @@
 
 #include "base/random.h"
 #include "table/env.h"
+#include "table/rewrite.h"
 
 namespace timelake::sim {
 
@@ -20,6 +21,13 @@ inline double Fraction(Random& random) {
   return static_cast<double>(random.Next64() >> 11) * 0x1p-53;
 }
 inline bool Chance(Random& random, double probability) { return Fraction(random) < probability; }
+
+// What can be switched off, to show what it prevents.
+struct Switches {
+  table::Rules rules;
+  table::RewriteChecks rewrites;
+  bool match_columns = true;  // of appends, on every attempt
+};
 
 // What one seed decides beforehand.
 struct Config {
@@ -52,18 +60,23 @@ struct Config {
   int more_turns = 0;          // of each process, on top of two to six
   int writers = 3;
   int maintainers = 1;
-  int rewriters = 0;  // merge files, delete rows
+  int rewriters = 0;         // merge files, delete rows
+  double merge_share = 0.6;  // of their turns; the others delete
+  int retainers = 0;         // drop what is past retention
+  int changers = 0;          // change columns and the retention
   int readers = 1;
   int rollers = 0;   // roll back, tag
   int droppers = 0;  // drop and create again
   int foreigners = 0;
-  int refreshers = 0;  // of one rollup
+  int refreshers = 0;             // of one rollup
+  double foreign_deletes = 0.25;  // of their commits: take out a file
   std::shared_ptr<const table::Rules> rules;
+  table::RewriteChecks rewrite_checks;
+  bool match_columns = true;
 };
 
 // `lean`: the name of a rule, whose fault the mix makes more likely where it is switched off; or
 // "".
-Config MakeConfig(uint64_t seed, const std::string& lean,
-                  std::shared_ptr<const table::Rules> rules);
+Config MakeConfig(uint64_t seed, const std::string& lean, const Switches& switches);
 
 }  // namespace timelake::sim

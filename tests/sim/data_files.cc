@@ -23,35 +23,57 @@ class StoppedClock : public Clock {
   void SleepMicros(int64_t) override {}
 };
 
-Result<std::shared_ptr<arrow::RecordBatch>> BatchOf(const std::vector<Row>& rows) {
-  const auto time_type = arrow::timestamp(arrow::TimeUnit::MICRO, "UTC");
-  arrow::TimestampBuilder times(time_type, arrow::default_memory_pool());
-  arrow::Int64Builder series, values;
+Result<std::shared_ptr<arrow::Array>> Times(const std::vector<Row>& rows) {
+  arrow::TimestampBuilder times(arrow::timestamp(arrow::TimeUnit::MICRO, "UTC"),
+                                arrow::default_memory_pool());
   for (const Row& row : rows) {
     TL_RETURN_NOT_OK(times.Append(kFirstTimeUs + row.time * kTimeStepUs));
-    TL_RETURN_NOT_OK(series.Append(row.series));
-    TL_RETURN_NOT_OK(values.Append(row.value));
   }
-  arrow::ArrayVector columns(3);
-  TL_RETURN_NOT_OK(times.Finish(&columns[0]));
-  TL_RETURN_NOT_OK(series.Finish(&columns[1]));
-  TL_RETURN_NOT_OK(values.Finish(&columns[2]));
-  const auto schema =
-      arrow::schema({arrow::field("time", time_type, false), arrow::field("series", arrow::int64()),
-                     arrow::field("value", arrow::int64())});
-  return arrow::RecordBatch::Make(schema, static_cast<int64_t>(rows.size()), columns);
+  return times.Finish();
 }
 
-Result<DataFiles> Write(const std::vector<Row>& rows) {
+// Of series, or of a column of values.
+Result<std::shared_ptr<arrow::Array>> Numbers(const std::vector<Row>& rows, int column) {
+  arrow::Int64Builder numbers;
+  for (const Row& row : rows) {
+    if (column == 2) {
+      TL_RETURN_NOT_OK(numbers.Append(row.series));
+    } else if (row.column == column) {
+      TL_RETURN_NOT_OK(numbers.Append(row.value));
+    } else {
+      TL_RETURN_NOT_OK(numbers.AppendNull());
+    }
+  }
+  return numbers.Finish();
+}
+
+Result<std::shared_ptr<arrow::RecordBatch>> BatchOf(const std::vector<Row>& rows,
+                                                    const iceberg::Schema& schema) {
+  arrow::FieldVector fields;
+  arrow::ArrayVector columns;
+  for (const iceberg::Field& field : schema.fields) {
+    TL_ASSIGN_OR_RAISE(columns.emplace_back(),
+                       field.id == 1 ? Times(rows) : Numbers(rows, field.id));
+    fields.push_back(arrow::field(field.name, columns.back()->type(), !field.required));
+  }
+  return arrow::RecordBatch::Make(arrow::schema(fields), static_cast<int64_t>(rows.size()),
+                                  columns);
+}
+
+Result<iceberg::TableMetadata> NewTable(const std::string& location) {
+  return table::NewTableMetadata(TableSchema(), OptionsOf(true, false), location, "", "", 0);
+}
+
+Result<DataFiles> Write(const std::vector<Row>& rows, const iceberg::Schema& schema) {
   auto clock = std::make_shared<StoppedClock>();
   table::Env env = table::MakeEnv(store::MakeMemoryStore(clock));
   env.clock = clock;
   env.random = SeededRandom(1);
   const std::string location = store::UriOf(*env.store, kFolder);
-  TL_ASSIGN_OR_RAISE(auto metadata, table::NewTableMetadata(TableSchema(), OptionsOf(true, false),
-                                                            location, "", "", 0));
-  TL_ASSIGN_OR_RAISE(const write::Target target, TargetOf(metadata));
-  TL_ASSIGN_OR_RAISE(auto batch, BatchOf(rows));
+  TL_ASSIGN_OR_RAISE(const auto metadata, NewTable(location));
+  TL_ASSIGN_OR_RAISE(write::Target target, TargetOf(metadata));
+  target.schema = schema;
+  TL_ASSIGN_OR_RAISE(auto batch, BatchOf(rows, schema));
   TL_ASSIGN_OR_RAISE(auto reader, arrow::RecordBatchReader::Make({batch}));
   write::WriteOptions options;
   options.now_us = clock->NowMicros();
@@ -96,6 +118,12 @@ iceberg::Schema TableSchema() {
   return iceberg::ParseSchemaText("time:timestamptz, series:long, value:long").ValueOrDie();
 }
 
+const iceberg::Schema& NewSchema() {
+  static const auto& schema =
+      *new iceberg::Schema(*iceberg::CurrentSchema(NewTable("memory://t").ValueOrDie()));
+  return schema;
+}
+
 TableOptions OptionsOf(bool dedup, bool shared) {
   TableOptions options;
   options.time_column = "time";
@@ -108,10 +136,37 @@ TableOptions OptionsOf(bool dedup, bool shared) {
   return options;
 }
 
-const DataFiles& FilesOf(const std::vector<Row>& rows) {
-  static auto& made = *new std::map<std::vector<Row>, DataFiles>();  // under the baton
-  auto it = made.find(rows);
-  if (it == made.end()) it = made.emplace(rows, Write(rows).ValueOrDie()).first;
+std::string RetentionOfOneDay() {
+  return fmt::format("{}s", (kEpochUs - kFirstTimeUs - 3 * kTimeStepUs) / 1'000'000);
+}
+
+int ValueColumn(const iceberg::Schema& schema) {
+  const iceberg::Field* field = iceberg::FindField(schema, "value");
+  return field == nullptr ? 0 : field->id;
+}
+
+table::WrittenColumns ColumnsFor(const iceberg::TableMetadata& metadata) {
+  table::WrittenColumns columns;
+  columns.schema = *iceberg::CurrentSchema(metadata);
+  columns.given = {"time", "series", "value"};
+  columns.last_column_id = metadata.last_column_id;
+  if (ValueColumn(columns.schema) == 0) {
+    iceberg::Field& field = columns.schema.fields.emplace_back();
+    field.id = metadata.last_column_id + 1;
+    field.name = "value";
+    field.type.id = iceberg::TypeId::kLong;
+  }
+  return columns;
+}
+
+const DataFiles& FilesOf(const std::vector<Row>& rows, const iceberg::Schema& schema) {
+  using Key = std::pair<std::vector<Row>, std::string>;
+  static auto& made = *new std::map<Key, DataFiles>();  // under the baton
+  Key key{rows, ""};
+  for (const auto& field : schema.fields)
+    key.second += fmt::format("{}:{}:{} ", field.id, field.name, field.required);
+  auto it = made.find(key);
+  if (it == made.end()) it = made.emplace(key, Write(rows, schema).ValueOrDie()).first;
   return it->second;
 }
 

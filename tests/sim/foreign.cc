@@ -75,7 +75,7 @@ Result<Foreign::Planned> Foreign::Plan(Process& process) const {
       }
     }
   }
-  if (entries.size() > 1 && process.Maybe(0.25)) {
+  if (entries.size() > 1 && process.Maybe(process.scene().config.foreign_deletes)) {
     auto& entry = entries[process.Below(entries.size())];
     entry.status = iceberg::EntryStatus::kDeleted;
     entry.snapshot_id = planned.snapshot_id;
@@ -83,9 +83,11 @@ Result<Foreign::Planned> Foreign::Plan(Process& process) const {
     planned.change.removed.push_back(std::move(key));
     planned.operation = "delete";
   } else {
-    const DataFiles& data =
-        FilesOf({{static_cast<int64_t>(process.Below(3)), static_cast<int64_t>(process.Below(4)),
-                  process.world().NextValue()}});
+    const iceberg::Schema& schema = *iceberg::CurrentSchema(metadata);
+    if (ValueColumn(schema) == 0) return NotFound("no column value");
+    const Row row{static_cast<int64_t>(process.Below(3)), static_cast<int64_t>(process.Below(4)),
+                  process.world().NextValue(), ValueColumn(schema)};
+    const DataFiles& data = FilesOf({row}, schema);
     iceberg::ManifestEntry entry;
     entry.file = data.files[0].file;
     const std::string key = std::string(kFolder) + "/data/" + entry.file.file_path +

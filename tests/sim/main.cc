@@ -32,7 +32,7 @@ struct Arguments {
   bool check_rules = false;
   uint64_t seeds_per_rule = 2000;
   std::string only;
-  table::Rules rules;
+  Switches switches;
   std::string
       lean;  // to the mix that shows this rule's fault; by default the last one switched off
 };
@@ -51,7 +51,7 @@ void SwitchOff(const std::string& text, Arguments* arguments) {
     std::cerr << '\n';
     std::exit(2);
   }
-  arguments->rules.*(rule->member) = false;
+  rule->of(arguments->switches) = false;
   arguments->lean = rule->name;
 }
 
@@ -88,8 +88,8 @@ Arguments Parse(int argc, char** argv) {
   return arguments;
 }
 
-RunReport RunSeed(uint64_t seed, const std::string& lean, const table::Rules& rules, bool trace) {
-  return Run(MakeConfig(seed, lean, std::make_shared<const table::Rules>(rules)), trace);
+RunReport RunSeed(uint64_t seed, const std::string& lean, const Switches& switches, bool trace) {
+  return Run(MakeConfig(seed, lean, switches), trace);
 }
 
 double CpuSeconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
@@ -129,11 +129,11 @@ class Series {
   };
 
   void One(uint64_t seed) {
-    const RunReport report = RunSeed(seed, arguments_.lean, arguments_.rules, false);
+    const RunReport report = RunSeed(seed, arguments_.lean, arguments_.switches, false);
     for (const auto& [name, count] : report.counts) counts_[name] += count;
     std::string failure = report.failure;
     if (!failure.empty() || seed % 100 == 0) {
-      const RunReport again = RunSeed(seed, arguments_.lean, arguments_.rules, false);
+      const RunReport again = RunSeed(seed, arguments_.lean, arguments_.switches, false);
       if (again.hash != report.hash) failure = "the seed does not replay; " + failure;
     }
     if (failure.empty()) return;
@@ -161,7 +161,7 @@ class Series {
 
 int RunOne(const Arguments& arguments) {
   const RunReport report =
-      RunSeed(*arguments.seed, arguments.lean, arguments.rules, arguments.trace);
+      RunSeed(*arguments.seed, arguments.lean, arguments.switches, arguments.trace);
   for (const auto& line : report.lines) std::cout << line << '\n';
   for (const auto& [name, count] : report.counts) fmt::print("{:10} {}\n", count, name);
   fmt::print("trace {:016x}\n", report.hash);
@@ -179,12 +179,12 @@ struct Finding {
 
 Finding FindFault(uint64_t seed, const RuleSwitch& rule) {
   const std::string lean(rule.name);
-  table::Rules rules;
-  if (rule.behind != nullptr) rules.*(rule.behind) = false;
-  const table::Rules with = rules;
-  rules.*(rule.member) = false;
+  Switches switches;
+  if (rule.behind != nullptr) rule.behind(switches) = false;
+  const Switches with = switches;
+  rule.of(switches) = false;
   Finding finding;
-  finding.fault = RunSeed(seed, lean, rules, false).failure;
+  finding.fault = RunSeed(seed, lean, switches, false).failure;
   if (finding.fault.empty()) return finding;
   finding.control = RunSeed(seed, lean, with, false).failure;
   // What the other rule prevents is no finding.

@@ -13,7 +13,6 @@ constexpr int64_t kTooManySteps = 100'000;
 constexpr int64_t kCalmStepUs = 1000;
 constexpr int64_t kSuspensions[] = {10, 40, 60, 150, 400, 900};  // units
 constexpr int64_t kLongSuspension = 150 * kUnitUs;
-constexpr int64_t kMaxWallOffsetUs = int64_t{600} * 1'000'000;
 
 }  // namespace
 

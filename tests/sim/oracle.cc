@@ -1,6 +1,7 @@
 #include "sim/oracle.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include <fmt/format.h>
 
@@ -9,13 +10,17 @@ namespace {
 
 std::string Text(const std::vector<Row>& rows) {
   std::string text;
-  for (const Row& row : rows) text += fmt::format(" {}@{}={}", row.series, row.time, row.value);
+  for (const Row& row : rows) {
+    text += fmt::format(" {}@{}={}", row.series, row.time, row.value);
+    if (row.column != kFirstValueId) text += fmt::format("#{}", row.column);
+  }
   return text;
 }
 
 }  // namespace
 
-void Oracle::Follow(int64_t snapshot_id, std::optional<int64_t> parent, const Change& change) {
+void Oracle::Follow(int64_t snapshot_id, std::optional<int64_t> parent, const Change& change,
+                    const RawSnapshot& raw) {
   State state;
   state.parent = parent;
   state.batch_id = change.batch_id;
@@ -24,6 +29,7 @@ void Oracle::Follow(int64_t snapshot_id, std::optional<int64_t> parent, const Ch
     return std::count(change.removed.begin(), change.removed.end(), placed.file) > 0;
   });
   Move(change, &state);
+  if (change.past) Retain(*change.past, raw, &state);
   for (const std::string& file : change.added) {
     for (const Row& row : contents_.at(file)) state.placed.push_back({row, file});
     state.added_rows += static_cast<int64_t>(contents_.at(file).size());
@@ -52,6 +58,27 @@ void Oracle::Move(const Change& change, State* state) const {
   if (now == expected) return;
   state->wrong =
       fmt::format("rows that were rewritten differ: has{}, wanted{}", Text(now), Text(expected));
+}
+
+// Which files go is not foreseen; but no row that is not past, all that are, and none comes to
+// light.
+void Oracle::Retain(const Past& past, const RawSnapshot& raw, State* state) const {
+  const Rows before = Visible(state->placed);
+  std::set<std::string> live;
+  for (const auto& file : raw.files) live.insert(file.key);
+  std::erase_if(state->placed, [&](const Placed& placed) { return !live.contains(placed.file); });
+  const Rows after = Visible(state->placed);
+  Rows gone, come;
+  std::set_difference(before.begin(), before.end(), after.begin(), after.end(),
+                      std::back_inserter(gone));
+  std::set_difference(after.begin(), after.end(), before.begin(), before.end(),
+                      std::back_inserter(come));
+  if (!come.empty()) state->wrong = "retention brought rows to light:" + Text(come);
+  std::erase_if(gone, [&](const Row& row) { return row.time < past.may; });
+  if (!gone.empty()) state->wrong = "retention took rows that are not past:" + Text(gone);
+  Rows left = after;
+  std::erase_if(left, [&](const Row& row) { return row.time >= past.must; });
+  if (!left.empty()) state->wrong = "retention left rows that are past:" + Text(left);
 }
 
 bool Oracle::Carries(std::optional<int64_t> head, const std::string& batch_id) const {
@@ -88,11 +115,15 @@ Oracle::Rows Oracle::Visible(const std::vector<Placed>& placed) const {
   return Visible(rows);
 }
 
-std::string Oracle::CheckIndex(const Rows& in_order, const std::map<int64_t, Row>& index) const {
+std::string Oracle::CheckIndex(const Rows& in_order, const std::map<int64_t, Row>& index,
+                               const std::set<int>& columns) const {
   std::map<int64_t, Row> newest;
   for (const Row& row : in_order) {
     auto [it, first] = newest.emplace(row.series, row);
     if (!first && row.time >= it->second.time) it->second = row;
+  }
+  for (auto& [series, row] : newest) {
+    if (!columns.contains(row.column)) row.value = row.column = 0;
   }
   if (newest == index) return "";
   Rows want, got;
@@ -101,7 +132,8 @@ std::string Oracle::CheckIndex(const Rows& in_order, const std::map<int64_t, Row
   return fmt::format("index differs from the newest rows: has{}, wanted{}", Text(got), Text(want));
 }
 
-std::string Oracle::Check(int64_t snapshot_id, const RawSnapshot& raw) const {
+std::string Oracle::Check(int64_t snapshot_id, const RawSnapshot& raw,
+                          const std::set<int>& columns) const {
   auto files = raw.files;
   std::sort(files.begin(), files.end(), [](const auto& a, const auto& b) {
     return std::tie(a.sequence_number, a.key) < std::tie(b.sequence_number, b.key);
@@ -119,7 +151,7 @@ std::string Oracle::Check(int64_t snapshot_id, const RawSnapshot& raw) const {
     return fmt::format("rows differ from the order of writes: has{}, wanted{}", Text(got),
                        Text(want));
   }
-  return raw.index ? CheckIndex(expected, *raw.index) : "";
+  return raw.index ? CheckIndex(expected, *raw.index, columns) : "";
 }
 
 }  // namespace timelake::sim

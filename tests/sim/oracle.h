@@ -20,6 +20,11 @@ class Oracle {
 
   void AddFile(const std::string& key, std::vector<Row> rows) { contents_[key] = std::move(rows); }
 
+  // Which rows are past, by their time: whole days, not quite known as clocks differ.
+  struct Past {
+    int64_t may = 0;   // earlier ones may go
+    int64_t must = 0;  // earlier ones must
+  };
   // What a call wants to change.
   struct Change {
     std::vector<std::string> added;    // data files
@@ -31,9 +36,12 @@ class Oracle {
       std::string output;  // "": nothing is left
     };
     std::vector<Move> moves = {};
-    std::set<Row> gone = {};  // the rows that a delete saw; no other may vanish
+    std::set<Row> gone = {};        // the rows that a delete saw; no other may vanish
+    std::optional<Past> past = {};  // of retention, in place of all others
   };
-  void Follow(int64_t snapshot_id, std::optional<int64_t> parent, const Change& change);
+  // `raw`: what the snapshot names.
+  void Follow(int64_t snapshot_id, std::optional<int64_t> parent, const Change& change,
+              const RawSnapshot& raw);
 
   bool knows(int64_t snapshot_id) const { return states_.contains(snapshot_id); }
   int64_t added_rows(int64_t snapshot_id) const { return states_.at(snapshot_id).added_rows; }
@@ -47,8 +55,10 @@ class Oracle {
   std::set<std::string> BatchIds(std::optional<int64_t> head) const;
 
   // "" when the live files hold exactly the rows that they must, in the order that decides between
-  // two of one series and time, and the index (if any) each series' newest.
-  std::string Check(int64_t snapshot_id, const RawSnapshot& raw) const;
+  // two of one series and time, and the index (if any) each series' newest. `columns`: ids of the
+  // snapshot's; values of others are in no index.
+  std::string Check(int64_t snapshot_id, const RawSnapshot& raw,
+                    const std::set<int>& columns) const;
 
  private:
   using Rows = std::vector<Row>;
@@ -67,7 +77,9 @@ class Oracle {
   Rows Visible(const Rows& in_order) const;
   Rows Visible(const std::vector<Placed>& placed) const;
   void Move(const Change& change, State* state) const;
-  std::string CheckIndex(const Rows& in_order, const std::map<int64_t, Row>& index) const;
+  void Retain(const Past& past, const RawSnapshot& raw, State* state) const;
+  std::string CheckIndex(const Rows& in_order, const std::map<int64_t, Row>& index,
+                         const std::set<int>& columns) const;
 
   const bool dedup_;
   std::map<std::string, Rows> contents_;  // of all data files ever

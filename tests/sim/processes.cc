@@ -5,9 +5,7 @@
 #include "base/uuid.h"
 #include "maintain/expiry.h"
 #include "maintain/free_versions.h"
-#include "sim/append_index.h"
 #include "sim/data_files.h"
-#include "table/append.h"
 #include "table/changes.h"
 #include "table/contract.h"
 #include "table/load.h"
@@ -18,9 +16,6 @@
 
 namespace timelake::sim {
 namespace {
-
-constexpr int kSeries = 3;
-constexpr int kTimes = 4;
 
 // Whether an error may stand at the end of a call: requests that kept failing, other writers, and a
 // table that is not there any more (or not yet).
@@ -55,8 +50,6 @@ table::CommitOptions CommitOptionsOf(Process& process) {
   return options;
 }
 
-namespace {
-
 void CheckCommit(Process& process, const char* what, const Result<table::CommitResult>& result) {
   Judge(process, what, result.status());
   if (result.ok() && result->committed) {
@@ -65,57 +58,7 @@ void CheckCommit(Process& process, const char* what, const Result<table::CommitR
   }
 }
 
-// Stores the data files of one append under names of their own.
-Status Store(Process& process, const DataFiles& data, table::AppendRequest* request) {
-  const table::Env& env = process.env();
-  for (const auto& made : data.files) {
-    auto file = made.file;
-    const std::string name = file.file_path + FormatUuid(NewUuidV4(*env.random)) + ".parquet";
-    const std::string key = std::string(kFolder) + "/data/" + name;
-    file.file_path = store::UriOf(*env.store, key);
-    process.world().AddFile(key, made.rows);
-    request->data_keys.push_back(key);
-    request->files.push_back(std::move(file));
-    TL_RETURN_NOT_OK(table::Retried(env, [&] { return env.store->Put(key, made.bytes); }).status());
-  }
-  return Status::OK();
-}
-
-// Most appends carry the index on; all show on what they build.
-table::IndexFn IndexOf(Process& process, table::Handle& handle, const DataFiles& data) {
-  table::IndexFn extend = AppendIndex(handle, data);
-  return [&process, extend, wanted = process.Maybe(0.8)](
-             const table::Version& base, int64_t id) -> Result<std::optional<table::IndexObject>> {
-    process.world().CheckBase(base);
-    if (!wanted) return std::nullopt;
-    return extend(base, id);
-  };
-}
-
-Outcome OutcomeOf(Process& process, const std::string& call,
-                  const Result<table::AppendOutcome>& result) {
-  if (!result.ok()) {
-    Judge(process, "append", result.status());
-    const bool unknown = KindOf(result.status()) == ErrorKind::kCommitUnknown;
-    return unknown ? Outcome::kUnknown : Outcome::kFailed;
-  }
-  if (!result->duplicate) return Outcome::kOk;
-  process.world().CheckDuplicate(call, result->duplicate_snapshot, result->duplicate_rows);
-  return Outcome::kDuplicate;
-}
-
-std::vector<Row> NewRows(Process& process) {
-  std::vector<Row> rows;
-  const int64_t first = process.world().NextValue();
-  for (int64_t i = 0; i < (process.Maybe(0.5) ? 2 : 1); ++i) {
-    rows.push_back({static_cast<int64_t>(process.Below(kSeries)),
-                    static_cast<int64_t>(process.Below(kTimes)), first + i});
-  }
-  const bool same =
-      rows.size() == 2 && rows[0].series == rows[1].series && rows[0].time == rows[1].time;
-  if (same) rows.pop_back();
-  return rows;
-}
+namespace {
 
 // A snapshot that a rollback may go to: an ancestor of the head, or a tag's.
 std::vector<int64_t> Targets(const iceberg::TableMetadata& metadata) {
@@ -157,48 +100,14 @@ Result<table::CommitResult> SetProperty(Process& process) {
 
 }  // namespace
 
-Result<table::Version> Load(Process& process) {
+Result<table::Version> Load(Process& process) { return Load(process, process.handle()); }
+
+Result<table::Version> Load(Process& process, table::Handle& handle) {
   const int64_t before = process.world().newest();
-  auto loaded = table::LoadNewest(process.handle());
+  auto loaded = table::LoadNewest(handle);
   Judge(process, "load", loaded.status());
   if (loaded.ok()) process.world().CheckLoaded(before, *loaded);
   return loaded;
-}
-
-Outcome Append(Process& process, const std::vector<Row>& rows, const std::string& batch_id) {
-  const DataFiles& data = FilesOf(rows);
-  table::Handle& handle = process.handle();  // another thread may take a fresh one meanwhile
-  table::AppendRequest request;
-  request.started_boot_us = process.env().clock->BootMicros();
-  request.batch_id = batch_id;
-  const std::string call = process.world().Begin('A', batch_id, handle.table_uuid());
-  process.Note(fmt::format("append {} {}", call, batch_id));
-  Outcome outcome = Outcome::kFailed;
-  const Status stored = Store(process, data, &request);
-  if (stored.ok()) {
-    process.world().SetChange(call, {request.data_keys, {}, batch_id});
-    request.summary[kCallKey] = call;
-    request.index = IndexOf(process, handle, data);
-    auto result = table::CommitAppend(handle, request, CommitOptionsOf(process));
-    outcome = OutcomeOf(process, call, result);
-  }
-  process.Note(fmt::format("append {} is {}", call, OutcomeName(outcome)));
-  process.world().End(call, outcome);
-  return outcome;
-}
-
-void WriterTurn(Process& process) {
-  const Config& config = process.scene().config;
-  if (process.Maybe(config.load_share) && !Load(process).ok()) return;
-  const std::vector<Row> rows = NewRows(process);
-  const bool named = process.Maybe(config.batch_share);
-  const std::string batch_id =
-      named ? fmt::format("b{}", process.Below(static_cast<uint64_t>(config.batch_ids))) : "";
-  Outcome outcome = Append(process, rows, batch_id);
-  while (named && process.Maybe(0.6) &&
-         (outcome == Outcome::kUnknown || outcome == Outcome::kFailed)) {
-    outcome = Append(process, rows, batch_id);
-  }
 }
 
 void Expire(Process& process) {
@@ -272,10 +181,12 @@ Status Create(Process& process) {
   const auto& config = process.scene().config;
   const table::Env& env = process.env();
   process.FreshHandle();
+  TableOptions options = OptionsOf(config.dedup, config.foreign);
+  if (config.retainers > 0) options.retention = RetentionOfOneDay();
   TL_ASSIGN_OR_RAISE(
       auto metadata,
-      table::NewTableMetadata(TableSchema(), OptionsOf(config.dedup, config.foreign),
-                              process.handle().location(), FormatUuid(NewUuidV4(*env.random)),
+      table::NewTableMetadata(TableSchema(), options, process.handle().location(),
+                              FormatUuid(NewUuidV4(*env.random)),
                               FormatUuid(NewUuidV4(*env.random)), env.clock->NowMicros() / 1000));
   if (config.refreshers > 0) metadata.properties[table::kRollups] = "default.rollup";
   auto result = table::CommitCreate(process.handle(), metadata, CommitOptionsOf(process));

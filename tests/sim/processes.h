@@ -15,6 +15,12 @@ void WriterTurn(Process& process);
 // code under test, only the files are made by hand.
 void RewriterTurn(Process& process);
 
+// Drops what is past retention.
+void RetainerTurn(Process& process);
+
+// Renames, drops and adds columns, or sets and removes the retention.
+void ChangerTurn(Process& process);
+
 // Expires snapshots and frees versions.
 void MaintainerTurn(Process& process);
 
@@ -34,12 +40,15 @@ void CreatorTurn(Process& process);
 // Says what is wrong with an error that may not be at the end of a call.
 void Judge(Process& process, const char* what, const Status& status);
 table::CommitOptions CommitOptionsOf(Process& process);
+// Judges the outcome of a commit that adds no snapshot, and whether it is real.
+void CheckCommit(Process& process, const char* what, const Result<table::CommitResult>& result);
 
 // Steps of the above that the end of a run uses, too.
 Outcome Append(Process& process, const std::vector<Row>& rows, const std::string& batch_id);
 Status Create(Process& process);
 // LoadNewest, with the promise that it is not older than what was newest when it began.
 Result<table::Version> Load(Process& process);
+Result<table::Version> Load(Process& process, table::Handle& handle);
 void Expire(Process& process);
 void Free(Process& process);
 

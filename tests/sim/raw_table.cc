@@ -4,6 +4,7 @@
 #include <arrow/io/memory.h>
 #include <parquet/arrow/reader.h>
 
+#include "base/text.h"
 #include "iceberg/manifest.h"
 #include "table/contract.h"
 
@@ -12,6 +13,38 @@ namespace {
 
 std::string_view View(const arrow::Buffer& buffer) {
   return {reinterpret_cast<const char*>(buffer.data()), static_cast<size_t>(buffer.size())};
+}
+
+Result<int64_t> FieldId(const arrow::Field& field) {
+  if (field.metadata() == nullptr) return Corrupt("column {} has no field id", field.name());
+  TL_ASSIGN_OR_RAISE(const std::string text, field.metadata()->Get("PARQUET:field_id"));
+  return ParseInt64(text);
+}
+
+// The columns of an index, by field id.
+struct IndexColumns {
+  std::shared_ptr<arrow::TimestampArray> times;
+  std::shared_ptr<arrow::Int64Array> series;
+  std::map<int, std::shared_ptr<arrow::Int64Array>> values;
+};
+
+Result<IndexColumns> ColumnsOf(const arrow::RecordBatch& batch) {
+  IndexColumns columns;
+  for (int i = 0; i < batch.num_columns(); ++i) {
+    TL_ASSIGN_OR_RAISE(const int64_t id, FieldId(*batch.schema()->field(i)));
+    if (id == 1) {
+      columns.times = std::static_pointer_cast<arrow::TimestampArray>(batch.column(i));
+      continue;
+    }
+    auto numbers = std::static_pointer_cast<arrow::Int64Array>(batch.column(i));
+    if (id == 2) {
+      columns.series = std::move(numbers);
+    } else {
+      columns.values[static_cast<int>(id)] = std::move(numbers);
+    }
+  }
+  if (!columns.times || !columns.series) return Corrupt("an index without time or series");
+  return columns;
 }
 
 }  // namespace
@@ -30,16 +63,16 @@ Result<std::map<int64_t, Row>> RawTable::ReadIndex(const std::string& key) const
   reader->set_use_threads(false);
   TL_ASSIGN_OR_RAISE(std::shared_ptr<arrow::Table> table, reader->ReadTable());
   TL_ASSIGN_OR_RAISE(auto batch, table->CombineChunksToBatch());
-  const auto values = [&](const char* name) {
-    return std::static_pointer_cast<arrow::Int64Array>(batch->GetColumnByName(name));
-  };
-  const auto times =
-      std::static_pointer_cast<arrow::TimestampArray>(batch->GetColumnByName("time"));
-  const auto series = values("series"), value = values("value");
+  TL_ASSIGN_OR_RAISE(const IndexColumns columns, ColumnsOf(*batch));
   std::map<int64_t, Row> rows;
   for (int64_t i = 0; i < batch->num_rows(); ++i) {
-    const Row row{series->Value(i), (times->Value(i) - kFirstTimeUs) / kTimeStepUs,
-                  value->Value(i)};
+    Row row{columns.series->Value(i), (columns.times->Value(i) - kFirstTimeUs) / kTimeStepUs, 0, 0};
+    for (const auto& [id, values] : columns.values) {
+      if (values->IsNull(i)) continue;
+      if (row.column != 0) return Corrupt("{} holds two values of one row", key);
+      row.value = values->Value(i);
+      row.column = id;
+    }
     if (!rows.emplace(row.series, row).second) {
       return Corrupt("{} holds series {} twice", key, row.series);
     }

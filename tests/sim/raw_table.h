@@ -14,10 +14,13 @@
 
 namespace timelake::sim {
 
+inline constexpr int kFirstValueId = 3;  // of the column `value` of a new table
+
 struct Row {
   int64_t series = 0;
-  int64_t time = 0;   // in half days
-  int64_t value = 0;  // never used twice
+  int64_t time = 0;            // in half days
+  int64_t value = 0;           // never used twice
+  int column = kFirstValueId;  // id of the column that holds the value; 0: of none that is left
 
   auto operator<=>(const Row&) const = default;
 };

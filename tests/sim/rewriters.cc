@@ -8,6 +8,7 @@
 #include "base/uuid.h"
 #include "maintain/compaction_commit.h"
 #include "maintain/compaction_plan.h"
+#include "maintain/retention.h"
 #include "maintain/row_delete_commit.h"
 #include "maintain/row_delete_plan.h"
 #include "scan/write_order.h"
@@ -59,12 +60,13 @@ class Turn {
   }
 
   // Stores what is left of a group's rows, if there is any, and adds the move to the change.
-  Status Store(const std::vector<Row>& rows, PendingGroup* group, Oracle::Change* change) const {
+  Status Store(const std::vector<Row>& rows, const iceberg::Schema& schema, PendingGroup* group,
+               Oracle::Change* change) const {
     Oracle::Change::Move move;
     for (const scan::ScanFile& input : group->inputs) move.inputs.push_back(KeyOf(input));
     if (!rows.empty()) {
       const table::Env& env = process_.env();
-      const DataFiles& data = FilesOf(rows);
+      const DataFiles& data = FilesOf(rows, schema);
       const DataFiles::File& made = data.files.at(0);
       const std::string name =
           made.file.file_path + FormatUuid(NewUuidV4(*env.random)) + ".parquet";
@@ -147,13 +149,14 @@ void Compact(const Turn& turn, Seen seen) {
   const std::vector<Row> rows = Merged(turn, group.inputs, dedup);
   if (HasTwoOfOneKey(rows)) return;  // FilesOf would drop one
   Oracle::Change change;
-  const Status stored = turn.Store(rows, &group, &change);
+  const Status stored = turn.Store(rows, seen.target.schema, &group, &change);
   if (!turn.Holds("compact", stored)) return;
   const std::string call = turn.Begin("compact");
   process.world().SetChange(call, change);
   maintain::CompactionCommit commit(process.handle(), seen.target, CommitOptionsOf(process),
                                     std::nullopt);
   commit.set_summary({{kCallKey, call}});
+  commit.set_checks(process.scene().config.rewrite_checks);
   commit.Add(std::move(group));
   const auto outcome = commit.Run();
   turn.End("compact", call,
@@ -236,13 +239,14 @@ void Delete(const Turn& turn, Seen seen) {
       ++position;
       if (!old && !chosen.gone.contains(row)) rest.push_back(row);
     }
-    if (stored.ok()) stored = turn.Store(rest, &group, &change);
+    if (stored.ok()) stored = turn.Store(rest, seen.target.schema, &group, &change);
     draft.groups.push_back(std::move(group));
   }
   if (!turn.Holds("delete", stored)) return;
   const std::string call = turn.Begin("delete");
   process.world().SetChange(call, change);
   draft.summary = {{kCallKey, call}};
+  draft.checks = process.scene().config.rewrite_checks;
   draft.live = std::move(seen.live);
   const auto done = CommitRowDelete(process.handle(), seen.target, draft, CommitOptionsOf(process));
   turn.End("delete", call,
@@ -258,11 +262,30 @@ void RewriterTurn(Process& process) {
   const Turn turn(process);
   auto seen = turn.Look();
   if (!turn.Holds("look", seen.status())) return;
-  if (process.Maybe(0.6)) {
+  if (process.Maybe(process.scene().config.merge_share)) {
     Compact(turn, *std::move(seen));
   } else {
     Delete(turn, *std::move(seen));
   }
+}
+
+void RetainerTurn(Process& process) {
+  const Turn turn(process);
+  const auto loaded = Load(process);
+  if (!loaded.ok()) return;
+  const auto target = TargetOf(*loaded->metadata);
+  if (!turn.Holds("retention", target.status())) return;
+  const std::string call = turn.Begin("retention");
+  Oracle::Change change;
+  change.past.emplace();
+  process.world().SetChange(call, change);
+  maintain::RetentionReport report;
+  maintain::RetentionOptions options;
+  options.commit = CommitOptionsOf(process);
+  options.summary = {{kCallKey, call}};
+  options.checks = process.scene().config.rewrite_checks;
+  const Status done = maintain::RunRetention(process.handle(), *target, options, &report);
+  turn.End("retention", call, done.ok() ? Result<bool>(report.files > 0) : Result<bool>(done));
 }
 
 }  // namespace timelake::sim

@@ -3,7 +3,7 @@
 #include <string_view>
 #include <vector>
 
-#include "table/env.h"
+#include "sim/config.h"
 
 namespace timelake::sim {
 
@@ -11,11 +11,11 @@ namespace timelake::sim {
 // which the rule prevents.
 struct RuleSwitch {
   std::string_view name;
-  bool table::Rules::*member;
+  bool& (*of)(Switches& switches);
   std::string_view harmless = "";  // why nothing is lost without it; "" where something is
   // A second line of defence: found only when this one is off, too, which alone harms nothing
   // there.
-  bool table::Rules::*behind = nullptr;
+  bool& (*behind)(Switches& switches) = nullptr;
 };
 const std::vector<RuleSwitch>& RuleSwitches();
 

@@ -76,6 +76,8 @@ void Simulation::SpawnAll() {
   }
   for (int i = 0; i < config.maintainers; ++i) Spawn("M", MaintainerTurn);
   for (int i = 0; i < config.rewriters; ++i) Spawn("C", RewriterTurn);
+  for (int i = 0; i < config.retainers; ++i) Spawn("T", RetainerTurn);
+  for (int i = 0; i < config.changers; ++i) Spawn("S", ChangerTurn);
   for (int i = 0; i < config.readers; ++i) Spawn("R", ReaderTurn);
   for (int i = 0; i < config.rollers; ++i) Spawn("B", RollerTurn);
   for (int i = 0; i < config.droppers; ++i) Spawn("D", DropperTurn);

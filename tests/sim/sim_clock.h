@@ -8,6 +8,8 @@
 
 namespace timelake::sim {
 
+// The most that one of a run's wall clocks is wrong.
+inline constexpr int64_t kMaxWallOffsetUs = int64_t{600} * 1'000'000;
 inline constexpr int64_t kEpochUs = 1'770'000'000'000'000;  // the wall clock when a run begins
 
 // One process's view of the time that the scheduler keeps: the wall clock may be wrong and be set

@@ -1,5 +1,6 @@
 #include "sim/succession.h"
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <string>
@@ -33,6 +34,18 @@ std::map<std::string, std::string> Properties(const TableMetadata& metadata, boo
   return properties;
 }
 
+bool SameColumns(const TableMetadata& base, const TableMetadata& next) {
+  return base.current_schema_id == next.current_schema_id &&
+         iceberg::SameFields(*iceberg::CurrentSchema(base), *iceberg::CurrentSchema(next));
+}
+
+// Whether columns were added, and nothing else.
+bool Extends(const TableMetadata& base, const TableMetadata& next) {
+  const auto& before = iceberg::CurrentSchema(base)->fields;
+  const auto& after = iceberg::CurrentSchema(next)->fields;
+  return before.size() <= after.size() && std::equal(before.begin(), before.end(), after.begin());
+}
+
 Status CheckLog(const TableMetadata& base, const TableMetadata& next) {
   if (next.metadata_log.empty() || next.metadata_log.back().timestamp_ms != base.last_updated_ms) {
     return Corrupt("does not descend from the version below: its log says so");
@@ -44,6 +57,12 @@ Status CheckLog(const TableMetadata& base, const TableMetadata& next) {
 Result<ChangeKind> WithoutNewSnapshot(const TableMetadata& base, const TableMetadata& next) {
   const bool same_refs =
       Refs(base, true) == Refs(next, true) && base.current_snapshot_id == next.current_snapshot_id;
+  if (!SameColumns(base, next)) {
+    const bool else_same =
+        same_refs && Ids(base) == Ids(next) && Properties(base, true) == Properties(next, true);
+    return else_same ? Result<ChangeKind>(ChangeKind::kColumns)
+                     : Corrupt("changes columns and more than them");
+  }
   if (next.snapshots.size() < base.snapshots.size()) {
     if (!same_refs) return Corrupt("expires snapshots and moves refs");
     if (Properties(base, false) != Properties(next, false)) {
@@ -65,6 +84,7 @@ std::string_view ChangeName(ChangeKind kind) {
     case ChangeKind::kExpire: return "expiries";
     case ChangeKind::kMoveRefs: return "moved refs";
     case ChangeKind::kProperties: return "property changes";
+    case ChangeKind::kColumns: return "column changes";
     case ChangeKind::kDrop: return "drops";
   }
   return "";
@@ -89,6 +109,7 @@ Result<ChangeKind> KindOfChange(const TableMetadata& base, const TableMetadata& 
   if (Properties(base, true) != Properties(next, true)) {
     return Corrupt("lost a property of the version below");
   }
+  if (!Extends(base, next)) return Corrupt("changes columns of the version below with its rows");
   return ChangeKind::kSnapshot;
 }
 

@@ -8,7 +8,7 @@
 namespace timelake::sim {
 
 // What a real version changed.
-enum class ChangeKind { kCreate, kSnapshot, kExpire, kMoveRefs, kProperties, kDrop };
+enum class ChangeKind { kCreate, kSnapshot, kExpire, kMoveRefs, kProperties, kColumns, kDrop };
 std::string_view ChangeName(ChangeKind kind);
 
 // A version that was built on anything but `base` differs from it in more than one kind of commit

@@ -4,6 +4,8 @@
 
 #include "base/text.h"
 #include "iceberg/invariants.h"
+#include "sim/data_files.h"
+#include "sim/sim_clock.h"
 #include "sim/succession.h"
 #include "table/batch_ids.h"
 #include "table/contract.h"
@@ -130,6 +132,18 @@ Status World::BecomeReal(int64_t number, MetadataPtr next) {
   return Status::OK();
 }
 
+// Which days are past by the retention of a version, on any clock.
+Result<Oracle::Past> World::PastOf(const iceberg::TableMetadata& metadata) const {
+  TL_ASSIGN_OR_RAISE(const table::Contract contract, table::ReadContract(metadata));
+  if (!contract.retention_us) return Oracle::Past{};
+  const auto before = [&](int64_t us) {
+    return std::max<int64_t>(0, (us - *contract.retention_us - kFirstTimeUs) / (2 * kTimeStepUs)) *
+           2;
+  };
+  const int64_t now_us = kEpochUs + scheduler_->now_us();
+  return Oracle::Past{before(now_us + 2 * kMaxWallOffsetUs), before(now_us - 2 * kMaxWallOffsetUs)};
+}
+
 // A new snapshot is some call's, and is so once.
 Status World::FollowHead(const iceberg::TableMetadata& next, const iceberg::Snapshot& head) {
   auto named = head.summary.find(kCallKey);
@@ -144,9 +158,22 @@ Status World::FollowHead(const iceberg::TableMetadata& next, const iceberg::Snap
   if (!batch_id.empty() && oracle_.Carries(head.parent_snapshot_id, batch_id)) {
     return Corrupt("batch {} twice among the ancestors", batch_id);
   }
-  oracle_.Follow(head.snapshot_id, head.parent_snapshot_id, call.change);
   TL_ASSIGN_OR_RAISE(auto raw, raw_.Read(head));
-  const std::string wrong = oracle_.Check(head.snapshot_id, *raw);
+  if (call.change.past) {
+    TL_ASSIGN_OR_RAISE(call.change.past, PastOf(next));
+  }
+  oracle_.Follow(head.snapshot_id, head.parent_snapshot_id, call.change, *raw);
+  const iceberg::Schema& schema = *iceberg::CurrentSchema(next);
+  for (const auto& file : call.change.added) {
+    for (const Row& row : RowsOf(file)) {
+      if (row.column == ValueColumn(schema)) continue;
+      return Corrupt("append {} wrote value {} as column {}, which is not `value`", id, row.value,
+                     row.column);
+    }
+  }
+  std::set<int> columns;
+  for (const auto& field : schema.fields) columns.insert(field.id);
+  const std::string wrong = oracle_.Check(head.snapshot_id, *raw, columns);
   if (raw->index) ++counts_["indexes"];
   if (raw->index_in_parts) ++counts_["indexes in parts"];
   return wrong.empty() ? Status::OK() : Corrupt("{}", wrong);

@@ -88,6 +88,7 @@ class World {
   void VersionWritten(int64_t number, const arrow::Buffer& bytes);
   Status BecomeReal(int64_t number, MetadataPtr next);
   Status FollowHead(const iceberg::TableMetadata& next, const iceberg::Snapshot& head);
+  Result<Oracle::Past> PastOf(const iceberg::TableMetadata& metadata) const;
   Status CheckNamed(const iceberg::TableMetadata& metadata, std::set<std::string>* keys);
   bool IsReal(const table::Version& version) const;
   void HintWritten();

@@ -1,5 +1,8 @@
 #include "timelake/maintain.h"
 
+#include <algorithm>
+#include <chrono>
+
 #include <gtest/gtest.h>
 
 #include "regress/lake_fixture.h"
@@ -81,6 +84,45 @@ TEST(Maintain, DoesOnlyWhatItIsAskedFor) {
   EXPECT_EQ(Must(Maintain(table, options)).snapshots_expired, 0);
   EXPECT_EQ(table.version(), version);
   EXPECT_EQ(Must(table.Snapshots()).size(), 2u);
+}
+
+// Rows of one day at 00:00 and 20:00, in files that begin an hour apart.
+TEST(Maintain, LimitsHoldForSingleRowsPastRetention) {
+  auto lake = Must(Lake::Open("memory://maintain_exact_limits"));
+  TableOptions options;
+  options.time_column = "time";
+  options.series_key = {"device"};
+  options.properties = {{"auto-maintain", "false"}, {"on-expired", "keep"}};
+  Table table = Must(lake.CreateTable("t", kColumns, options));
+  const int64_t hour = 3'600'000'000;
+  for (int64_t i = 0; i < 4; ++i) {
+    Must(table.Append(
+        Batch({{kJanuary + i * hour, std::string(1, static_cast<char>('a' + i)), 1.0},
+               {kJanuary + 20 * hour, std::string(1, static_cast<char>('a' + i)), 2.0}})));
+  }
+  int64_t largest = 0;
+  for (const FileInfo& file : Must(table.Files())) largest = std::max(largest, file.bytes);
+  const int64_t now = std::chrono::duration_cast<std::chrono::microseconds>(
+                          std::chrono::system_clock::now().time_since_epoch())
+                          .count();
+  const std::string kept = std::to_string((now - kJanuary - 10 * hour) / 1'000'000) + "s";
+  TL_OK(table.SetProperties({{"retention", kept}}));
+  MaintainOptions exact;
+  exact.exact = true;
+  exact.compact = exact.expire = exact.orphans = false;
+  exact.max_bytes = 2 * largest;
+  MaintainReport report = Must(Maintain(table, exact));
+  EXPECT_EQ(report.rows_dropped, 2);
+  EXPECT_GT(report.bytes_left, 0);
+  EXPECT_EQ(Must(table.Info()).rows, 6);
+  report = Must(Maintain(table, exact));
+  EXPECT_EQ(report.rows_dropped, 2);
+  EXPECT_EQ(report.bytes_left, 0);
+  EXPECT_EQ(Must(table.Info()).rows, 4);
+  // No time at all: nothing begins that takes long.
+  Must(table.Append(Batch({{kJanuary, "z", 1.0}, {kJanuary + 20 * hour, "z", 2.0}})));
+  exact.max_seconds = 1e-9;
+  EXPECT_EQ(Must(Maintain(table, exact)).rows_dropped, 0);
 }
 
 TEST(Maintain, CanBeCancelled) {

@@ -39,8 +39,8 @@ class Granularity : public ::testing::Test {
     const auto& fields = metadata_.partition_specs[static_cast<size_t>(spec)].fields;
     const iceberg::Type type = iceberg::CurrentSchema(metadata_)->fields[0].type;
     data.partition = {
-        iceberg::Apply(fields[0].transform, type, iceberg::Value(At(first))).ValueOrDie(),
-        iceberg::Value(int32_t{3})};
+        iceberg::Apply(fields[0].transform, type, iceberg::Value(At(first))).ValueOrDie()};
+    if (fields.size() > 1) data.partition.push_back(iceberg::Value(int32_t{3}));
     scan::ScanFile scanned;
     scanned.data = std::make_shared<const iceberg::DataFile>(std::move(data));
     scanned.spec_id = spec;
@@ -77,6 +77,14 @@ TEST_F(Granularity, LongerPartitionsAreNotSplit) {
   EXPECT_EQ(Home(1, "2026-03-05 00:00:00Z", "2026-03-05 11:00:00Z"),
             "time_month=2026-03/host_bucket=3");
   EXPECT_EQ(Home(2, "2026-03-05 00:00:00Z", "2026-03-05 11:00:00Z"), "");
+}
+
+TEST_F(Granularity, FilesWithoutBucketsMoveAsTheyAre) {
+  EXPECT_EQ(Home(3, "2026-07-01 11:00:00Z", "2026-07-01 11:59:59Z"), "");
+  EXPECT_EQ(Home(3, "2026-06-28 23:00:00Z", "2026-06-28 23:59:59Z"), "time_day=2026-06-28");
+  EXPECT_EQ(Home(3, "2026-03-31 23:00:00Z", "2026-03-31 23:59:59Z"), "time_month=2026-03");
+  EXPECT_EQ(Home(4, "2026-03-05 00:00:00Z", "2026-03-05 11:00:00Z"), "time_month=2026-03");
+  EXPECT_EQ(Home(5, "2026-03-05 00:00:00Z", "2026-03-05 11:00:00Z"), "");
 }
 
 TEST_F(Granularity, FilesOfSeveralSpansStay) {

@@ -143,6 +143,23 @@ TEST_F(Retention, DropsWhatHidesNothing) {
   EXPECT_EQ(Plan("2026-01-04T00:00:00Z", true, /*by_ingest=*/true).drop, Numbers{});
 }
 
+TEST_F(Retention, SingleRowsGoAsFarAsIsAffordable) {
+  // Around noon of a day: two files at 100 bytes each begin at 00:00 and 06:00.
+  Add(1, "2026-01-03 00:00:00Z", "2026-01-03 20:00:00Z");
+  Add(1, "2026-01-03 06:00:00Z", "2026-01-03 20:00:00Z");
+  Add(1, "2026-01-03 00:00:00Z", "2026-01-03 05:00:00Z");  // past as a whole: is not read
+  Add(1, "2026-01-03 13:00:00Z", "2026-01-03 20:00:00Z");  // not at all
+  const int64_t noon = At("2026-01-03 12:00:00Z");
+  const auto plan = [&](int64_t max_bytes) {
+    const RowCutoff cutoff = PlanRowCutoff({files_.begin(), files_.end()}, noon, max_bytes);
+    return std::vector<int64_t>{cutoff.cutoff_us, cutoff.bytes, cutoff.left_bytes};
+  };
+  EXPECT_EQ(plan(0), (std::vector<int64_t>{noon, 200, 0}));
+  EXPECT_EQ(plan(200), (std::vector<int64_t>{noon, 200, 0}));
+  EXPECT_EQ(plan(199), (std::vector<int64_t>{At("2026-01-03 06:00:00Z"), 100, 200}));
+  EXPECT_EQ(plan(99), (std::vector<int64_t>{At("2026-01-03 00:00:00Z"), 0, 200}));
+}
+
 TEST_F(Retention, WhatIsHeldBackHoldsBackOthers) {
   Add(1, "2026-01-03T05:00:00Z", "2026-01-03T06:00:00Z", 5);
   Add(0, "2026-01-03T05:59:00Z", "2026-01-03T05:59:30Z", 8);

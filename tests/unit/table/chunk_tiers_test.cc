@@ -5,6 +5,7 @@
 
 #include "base/civil_time.h"
 #include "table/contract.h"
+#include "table/partition_options.h"
 
 namespace timelake::table {
 namespace {
@@ -77,7 +78,8 @@ TEST(ChunkTiers, ANewTableHasASpecForEach) {
   EXPECT_THAT(Specs(metadata), ElementsAre("0: 1000 time_hour hour 1001 host_bucket bucket[4]",
                                            "1: 1002 time_day day 1001 host_bucket bucket[4]",
                                            "2: 1003 time_month month 1001 host_bucket bucket[4]",
-                                           "3: 1000 time_hour hour"));
+                                           "3: 1000 time_hour hour", "4: 1002 time_day day",
+                                           "5: 1003 time_month month"));
   EXPECT_EQ(metadata.default_spec_id, 0);
   EXPECT_EQ(metadata.last_partition_id, 1003);
   EXPECT_EQ(metadata.properties.at("timelake.chunk-interval"), "hour");
@@ -102,6 +104,20 @@ TEST(ChunkTiers, SpecsAreAddedOnceAndKeepTheirIds) {
   EXPECT_EQ(metadata.partition_specs.size(), 3u);
   EXPECT_EQ(SpecOfChunk(metadata, 1, Chunk::kMonth)->spec_id, 2);
   EXPECT_EQ(SpecOfChunk(metadata, 1, Chunk::kYear), nullptr);
+}
+
+TEST(ChunkTiers, TablesWithBucketsHaveSpecsWithoutThem) {
+  TableOptions options = Timed();
+  options.partition_by = {"bucket(4)"};
+  auto metadata = Made(options);
+  EXPECT_THAT(Specs(metadata), ElementsAre("0: 1000 time_day day 1001 host_bucket bucket[4]",
+                                           "1: 1000 time_day day"));
+  ASSERT_TRUE(AddTierSpecs(ParseChunkTiers("hour:2d, day").ValueOrDie(), &metadata).ok());
+  EXPECT_THAT(
+      Specs(metadata),
+      ElementsAre("0: 1000 time_day day 1001 host_bucket bucket[4]", "1: 1000 time_day day",
+                  "2: 1002 time_hour hour 1001 host_bucket bucket[4]", "3: 1002 time_hour hour"));
+  EXPECT_EQ(CoarseSpec(metadata)->spec_id, 3);
 }
 
 TEST(ChunkTiers, NeedATimeAndAFreeName) {
