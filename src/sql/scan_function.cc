@@ -31,6 +31,7 @@
 #include "sql/row_filter.h"
 #include "sql/scan_bind.h"
 #include "sql/scan_statistics.h"
+#include "store/cached_store.h"
 
 namespace timelake::sql {
 
@@ -53,6 +54,7 @@ struct ScanGlobal : duckdb::GlobalTableFunctionState {
   // For each output column its position in the batches; kNothing: a column without contents,
   // which DuckDB asks for when it only counts rows.
   std::vector<int> columns;
+  std::optional<CacheStats> cache;  // of the lake, when the scan began; nullopt: it has none
   std::unique_ptr<MemoryReservation> masks;  // of replaced rows
   int64_t rows_planned = 0;
   std::atomic<int64_t> rows_done{0};
@@ -70,6 +72,10 @@ struct ScanLocal : duckdb::LocalTableFunctionState {
   int64_t row = 0;                            // next one in `batch`
   std::vector<ArrowColumn> columns;
 };
+
+std::optional<CacheStats> CacheOf(const TableVersion& table) {
+  return table.env.store ? store::CacheStatsOf(*table.env.store) : std::nullopt;
+}
 
 // The filters that DuckDB pushed down, by columns of the table.
 void TakeFilters(const ScanBindData& bind, const duckdb::TableFunctionInitInput& input,
@@ -146,6 +152,7 @@ duckdb::unique_ptr<duckdb::GlobalTableFunctionState> InitGlobal(
   const auto& bind = input.bind_data->Cast<ScanBindData>();
   const auto& fields = bind.table->schema->fields;
   auto state = duckdb::make_uniq<ScanGlobal>();
+  state->cache = CacheOf(*bind.table);
   TakeFilters(bind, input, state.get());
   scan::ScanRequest request;
   std::vector<size_t> row_ids;  // output columns
@@ -360,6 +367,14 @@ duckdb::InsertionOrderPreservingMap<duckdb::string> ExplainAnalyze(
   }
   result["Bytes Read"] = std::to_string(counters->bytes_read.load());
   result["Values Decoded"] = std::to_string(counters->values_decoded.load());
+  if (const auto now = CacheOf(*global.table); now && global.cache) {
+    const CacheStats& then = *global.cache;
+    result["Cache"] = fmt::format(
+        "{} blocks hit\n{} on disk\n{} missed\n{} requests\n{} bytes hit\n{} bytes fetched",
+        now->memory_hits - then.memory_hits, now->disk_hits - then.disk_hits,
+        now->misses - then.misses, now->requests - then.requests, now->bytes_hit - then.bytes_hit,
+        now->bytes_fetched - then.bytes_fetched);
+  }
   return result;
 }
 

@@ -1,5 +1,6 @@
 """What is kept of a remote store, for how long, and where."""
 
+import json
 import os
 
 import pytest
@@ -33,6 +34,35 @@ def test_a_folder_on_disk(open_lake, table, proxy, tmp_path):
     with open_lake(**cache) as lake:
         assert lake.sql(one_device("d1")).to_pylist() == first
         assert lake.cache_stats()["damaged"] > 0
+
+
+def cache_line(lake, query):
+    """What EXPLAIN ANALYZE says of the cache, by name; None: nothing."""
+    plan = json.loads(lake.sql("EXPLAIN (ANALYZE, FORMAT JSON) " + query).to_pylist()[0]["explain_value"])
+    while plan["children"]:
+        (plan,) = plan["children"]
+    lines = plan["extra_info"].get("Cache")
+    if isinstance(lines, str):
+        lines = lines.split("\n")
+    return lines and {name: int(count) for count, name in (line.split(" ", 1) for line in lines)}
+
+
+def test_explain_analyze(open_lake, table, tmp_path, lake):
+    """What the cache did for a scan."""
+    reader = open_lake({"version-check-interval": "1h"}, timelake_cache_dir=str(tmp_path / "cache"))
+    first = cache_line(reader, one_device("d1"))
+    assert first["on disk"] == 0 < first["requests"] <= first["missed"] < first["bytes fetched"], first
+    stats = reader.cache_stats()
+    assert stats["requests"] == first["requests"] and stats["bytes_fetched"] == first["bytes fetched"]
+    again = cache_line(reader, one_device("d1"))
+    assert again["blocks hit"] > 0 and again["bytes hit"] > 0, again
+    assert not any(again[name] for name in ("on disk", "missed", "requests", "bytes fetched")), again
+    reader.close()
+    kept = cache_line(open_lake(timelake_cache_dir=str(tmp_path / "cache")), one_device("d1"))
+    assert kept["on disk"] > 0 == kept["missed"] == kept["requests"], kept
+    assert cache_line(open_lake(timelake_cache="off"), one_device("d1")) is None
+    lake.create_table("t", "time:timestamptz, v:double", time_column="time")
+    assert cache_line(lake, "SELECT * FROM t") is None  # on local disk there is none
 
 
 def test_cache_options_are_checked(timelake, warehouse, server, tmp_path):
