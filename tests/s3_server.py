@@ -1,5 +1,6 @@
 """A versitygw (an S3 server that verifies signatures) of the tests' own, on 127.0.0.1."""
 
+import contextlib
 import os
 import pathlib
 import tempfile
@@ -44,8 +45,9 @@ class S3Server:
         return name
 
 
-@pytest.fixture(scope="session")
-def s3_server():
+@contextlib.contextmanager
+def running():
+    """A server, until the block ends; also for benchmarks."""
     with tempfile.TemporaryDirectory(prefix="tl_s3_") as folder:
         with server_process.running(
             "S3",
@@ -54,3 +56,9 @@ def s3_server():
             {"ROOT_ACCESS_KEY": KEY, "ROOT_SECRET_KEY": SECRET},
         ) as port:
             yield S3Server(port, pathlib.Path(folder))
+
+
+@pytest.fixture(scope="session")
+def s3_server():
+    with running() as server:
+        yield server

@@ -53,8 +53,10 @@ from ._errors import (
     TimelakeError,
     UnsupportedError,
 )
-from ._lake import Lake, Session, infer_schema, settings
+from ._lake import Lake
 from ._result import Result
+from ._schemas import infer_schema, settings
+from ._session import Session
 from ._table import Table
 from ._types import (
     AppendReport,

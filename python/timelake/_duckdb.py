@@ -10,7 +10,8 @@ import pyarrow.dataset as ds
 
 from ._errors import AlreadyExistsError, InvalidArgumentError
 from ._lake import Lake
-from ._table import Table, _quoted
+from ._scan import quoted
+from ._table import Table
 
 if TYPE_CHECKING:
     import duckdb
@@ -55,7 +56,7 @@ class Attachment:
 
     def detach(self) -> None:
         """Takes the views out of DuckDB again."""
-        self._connection.execute(f"DETACH {_quoted(self._name)}")
+        self._connection.execute(f"DETACH {quoted(self._name)}")
         for full_name in self._registered:
             self._connection.unregister(self._source(full_name))
         self._registered = set()
@@ -67,11 +68,11 @@ class Attachment:
         )
         if space != "default":
             self._connection.execute(
-                f"CREATE SCHEMA IF NOT EXISTS {_quoted(self._name)}.{_quoted(space)}"
+                f"CREATE SCHEMA IF NOT EXISTS {quoted(self._name)}.{quoted(space)}"
             )
         self._connection.execute(
             f"CREATE OR REPLACE VIEW {self._view(full_name)} AS "
-            f"FROM temp.main.{_quoted(self._source(full_name))}"
+            f"FROM temp.main.{quoted(self._source(full_name))}"
         )
 
     def _source(self, full_name: str) -> str:
@@ -79,7 +80,7 @@ class Attachment:
 
     def _view(self, full_name: str) -> str:
         space, table = full_name.split(".", 1)
-        return ".".join(map(_quoted, (self._name, "main" if space == "default" else space, table)))
+        return ".".join(map(quoted, (self._name, "main" if space == "default" else space, table)))
 
 
 def attach(
@@ -122,7 +123,7 @@ def attach(
     attachment = Attachment(
         connection, location if isinstance(location, Lake) else Lake(location), name
     )
-    connection.execute(f"ATTACH ':memory:' AS {_quoted(name)}")
+    connection.execute(f"ATTACH ':memory:' AS {quoted(name)}")
     try:
         attachment.refresh()
     except BaseException:
@@ -192,7 +193,7 @@ def _conditions(text: str) -> list[str]:
             literal = "'" + value[1:-1] + "'"
         else:
             continue
-        found.append(f"{_quoted(name)} {'=' if operator == '==' else operator} {literal}")
+        found.append(f"{quoted(name)} {'=' if operator == '==' else operator} {literal}")
     return found
 
 

@@ -10,13 +10,13 @@ from ._errors import TimelakeError
 from ._native import core
 from ._options import append_options, credentials_call, read_options, table_options
 from ._result import Result
+from ._rollups import Rollups
+from ._session import Session
 from ._table import Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from types import TracebackType
-
-    import pyarrow as pa
 
     from . import _core
     from ._types import (
@@ -26,19 +26,16 @@ if TYPE_CHECKING:
         MaintainReport,
         PublishReport,
         RelocateReport,
-        RollupInfo,
-        RollupRefresh,
         Params,
         ProgressOption,
         SchemaInput,
-        SettingInfo,
         StrPath,
     )
 
-__all__ = ["Lake", "Session", "infer_schema", "settings"]
+__all__ = ["Lake"]
 
 
-class Lake:
+class Lake(Rollups):
     """A warehouse of tables: a folder or bucket prefix.
 
     Opening does no I/O; a folder that is not there yet is made by the first :meth:`create_table`.
@@ -319,89 +316,6 @@ class Lake:
         """
         self._core.drop_table(name, if_exists, purge, cascade)
 
-    def create_rollup(
-        self,
-        name: str,
-        select: str,
-        settings: Mapping[str, Any] | None = None,
-        *,
-        or_replace: bool = False,
-        if_not_exists: bool = False,
-    ) -> RollupRefresh:
-        """Makes a rollup, a table of aggregates of another table that is kept up to date, and fills
-        it.
-
-        Args:
-            name: Of the rollup.
-            select: Its query: ``SELECT columns, time_bucket(width, time) AS bucket, aggregates FROM
-                table [WHERE ...] GROUP BY ALL``.
-            settings: Of the table that it is, e.g. ``{"retention": "2y"}``.
-            or_replace: A rollup of that name is made anew.
-            if_not_exists: A rollup of that name stays as it is.
-
-        Returns:
-            A :class:`RollupRefresh` (a dict).
-
-        Raises:
-            AlreadyExistsError: There is a table of that name.
-            InvalidArgumentError: The query is none of that form.
-            UnsupportedError: Something in it cannot be kept; the message says what can.
-
-        Example:
-            >>> lake.create_rollup("readings_1h", '''
-            ...     SELECT device, time_bucket('1h', time) AS bucket, avg(v) AS v, count(*) AS n
-            ...     FROM readings GROUP BY ALL''')["rows"]
-            4
-        """
-        given = _data.text_map(settings, "settings")
-        return self._core.create_rollup(name, select, bool(or_replace), bool(if_not_exists), given)
-
-    def refresh_rollup(self, name: str, *, full: bool = False, max_bytes: int = 0) -> RollupRefresh:
-        """Brings a rollup up to date with its table. Appends and maintenance do so by themselves.
-
-        Args:
-            name: Of the rollup.
-            full: Compute all buckets anew, not only those that have changed.
-            max_bytes: Of data files that are read; 0: no limit. The next refresh goes on.
-
-        Raises:
-            ConflictError: Another refresh was faster; nothing was committed.
-
-        Example:
-            >>> _ = lake.create_rollup("readings_1h", "SELECT time_bucket('1h', time) AS bucket, "
-            ...                        "max(v) AS v FROM readings GROUP BY ALL")
-            >>> lake.refresh_rollup("readings_1h")["changed"]
-            False
-        """
-        return self._core.refresh_rollup(name, bool(full), int(max_bytes))
-
-    def rollups(self) -> list[RollupInfo]:
-        """The rollups of the lake.
-
-        Example:
-            >>> _ = lake.create_rollup("readings_1h", "SELECT time_bucket('1h', time) AS bucket, "
-            ...                        "max(v) AS v FROM readings GROUP BY ALL")
-            >>> [(rollup["rollup"], rollup["source"]) for rollup in lake.rollups()]
-            [('default.readings_1h', 'default.readings')]
-        """
-        return self._core.rollups()
-
-    def drop_rollup(self, name: str, *, if_exists: bool = False) -> None:
-        """Drops a rollup; its table stays.
-
-        Raises:
-            NotFoundError: There is no such rollup.
-            InvalidArgumentError: The table is none.
-
-        Example:
-            >>> _ = lake.create_rollup("readings_1h", "SELECT time_bucket('1h', time) AS bucket, "
-            ...                        "max(v) AS v FROM readings GROUP BY ALL")
-            >>> lake.drop_rollup("readings_1h")
-            >>> lake.tables()
-            ['default.readings']
-        """
-        self._core.drop_rollup(name, if_exists)
-
     def relocate(self, name: str) -> RelocateReport:
         """Makes a table whose folder was moved or copied one of the place where it lies.
 
@@ -586,129 +500,3 @@ class Lake:
         trace: TracebackType | None,
     ) -> None:
         self.close()
-
-
-class Session:
-    """An embedded DuckDB with the lake attached: settings and temporary tables stay until it is
-    closed.
-
-    Its statements run one at a time; a large result must be read to its end or closed before the
-    next. Open one session per thread to run them at once. From :meth:`Lake.session`.
-    """
-
-    def __init__(
-        self,
-        lake: Lake,
-        namespace: str = "default",
-        threads: int = 0,
-        memory_limit: str | None = None,
-        temp_directory: StrPath | None = None,
-        dictionaries: bool = False,
-    ):
-        self._core = core.Session(
-            lake._core,
-            namespace,
-            threads,
-            memory_limit or "",
-            "" if temp_directory is None else os.path.expanduser(os.fspath(temp_directory)),
-            dictionaries,
-        )
-
-    def sql(self, query: str, params: Params = None) -> Result:
-        """Runs one statement; as :meth:`Lake.sql`, but what it sets stays.
-
-        Example:
-            >>> with lake.session() as session:
-            ...     _ = session.sql("SET TimeZone = 'Asia/Tokyo'")
-            ...     session.sql("SELECT hour(TIMESTAMPTZ '2026-01-03 00:00:00+00') AS h")[0][0]
-            <pyarrow.Int64Scalar: 9>
-        """
-        return Result(self._core.sql(query, _data.to_params(params)))
-
-    def script(self, text: str) -> Result | None:
-        """Runs the statements of a script and returns the result of the last one.
-
-        Example:
-            >>> with lake.session() as session:
-            ...     session.script("SET threads = 1; SELECT 1 AS one;").to_pylist()
-            [{'one': 1}]
-        """
-        result = None
-        for statement in core.split(text):
-            if result is not None:
-                result.close()
-            result = self.sql(statement)
-        return result
-
-    def interrupt(self) -> None:
-        """Stops the running statement, from another thread; nothing when none runs.
-
-        Example:
-            >>> with lake.session() as session:
-            ...     session.interrupt()
-        """
-        self._core.interrupt()
-
-    def close(self) -> None:
-        """Closes the session once its results are read or closed.
-
-        Example:
-            >>> session = lake.session()
-            >>> session.close()
-        """
-        self._core.close()
-
-    def __enter__(self) -> Session:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
-
-
-def infer_schema(
-    path: StrPath,
-    *,
-    format: str = "auto",
-    null_values: Sequence[str] | None = None,
-    delimiter: str | None = None,
-) -> pa.Schema:
-    """The columns of a file, as :meth:`Lake.create_table` takes them.
-
-    Types of text files are inferred from the whole file: never one that would lose a value.
-
-    Args:
-        path: A Parquet, CSV or TSV file (also ``.gz``).
-        format: As for :meth:`Table.import_files`.
-        null_values: As for :meth:`Table.import_files`.
-        delimiter: As for :meth:`Table.import_files`.
-
-    Example:
-        >>> with open("rows.csv", "w") as file:
-        ...     _ = file.write("time,n\\n2026-01-04T00:00:00Z,1\\n")
-        >>> timelake.infer_schema("rows.csv").field("n").type
-        DataType(int64)
-    """
-    import pyarrow as pa
-
-    options = {
-        **append_options(None, None, None, None),
-        **read_options(format, null_values, delimiter, 0),
-    }
-    (name,) = _data.file_paths(path)
-    return pa.schema(_data.SchemaHolder(core.infer_schema(name, options)))
-
-
-def settings() -> list[SettingInfo]:
-    """All settings: name, default, the levels at which each can be set, what it accepts, what it is
-    for.
-
-    Example:
-        >>> [s["default"] for s in timelake.settings() if s["name"] == "max-future"]
-        ['1d']
-    """
-    return core.settings()

@@ -1,23 +1,6 @@
-"""The command with a warehouse in a bucket."""
+"""The command with a warehouse in a bucket of S3; the main job: test_stores.py."""
 
-import json
-
-from conftest import CONTRACT, OTHER_ROWS, ROWS, SCHEMA
-
-
-def test_main_job(tl, s3_server):
-    env = {**s3_server.env, "TIMELAKE_WAREHOUSE": f"s3a://{s3_server.bucket()}/a/wh"}
-    tl("create", "plant.t", "--schema", SCHEMA, *CONTRACT, env=env)
-    tl("append", "plant.t", tl.file("rows.csv", ROWS), env=env)
-    tl("import", "u", tl.file("other.csv", OTHER_ROWS), *CONTRACT, env=env)
-    assert tl("ls", env=env).out.split() == ["default.u", "plant.t"]
-    assert tl("sql", "--format", "csv", "SELECT count(*) AS n FROM plant.t", env=env).csv() == [["n"], ["3"]]
-    assert len(tl("latest", "plant.t", "--format", "csv", env=env).csv()) == 3
-    info = json.loads(tl("info", "plant.t", "--json", env=env).out)
-    assert info["rows"] == 3 and info["location"].startswith("s3://")
-    tl("alter", "plant.t", "--set", "retention=9000d", env=env)
-    tl("drop", "plant.t", env=env)
-    assert tl("ls", env=env).out.split() == ["default.u"]
+from conftest import CONTRACT, ROWS, SCHEMA
 
 
 def test_cache_folder(tl, s3_server):

@@ -1,4 +1,4 @@
-"""The command with a warehouse in Google Cloud Storage, in Azure, and behind a web server. S3: test_s3.py."""
+"""The command with a warehouse in S3, Google Cloud Storage, Azure, and behind a web server. More of S3: test_s3.py."""
 
 import json
 
@@ -6,7 +6,7 @@ import pytest
 from conftest import CONTRACT, OTHER_ROWS, ROWS, SCHEMA
 
 
-@pytest.fixture(params=["gcs_server", "azure_server"])
+@pytest.fixture(params=["s3_server", "gcs_server", "azure_server"])
 def server(request):
     return request.getfixturevalue(request.param)
 

@@ -14,12 +14,16 @@ import pytest
 MODULES = (
     "__init__",
     "_aio",
+    "_care",
     "_data",
     "_duckdb",
     "_errors",
     "_lake",
     "_progress",
     "_result",
+    "_rollups",
+    "_schemas",
+    "_session",
     "_table",
     "_types",
 )
@@ -119,6 +123,12 @@ def prepared(connection):
     return connection
 
 
+def members(cls):
+    """What a class and those that it is made of have."""
+    bases = [base for base in reversed(cls.__mro__) if base.__module__.startswith("timelake")]
+    return {name: what for base in bases for name, what in vars(base).items()}
+
+
 def public():
     import timelake
 
@@ -128,7 +138,7 @@ def public():
             continue
         yield name, value
         if inspect.isclass(value) and value.__module__.startswith("timelake"):
-            for member, what in vars(value).items():
+            for member, what in members(value).items():
                 if not member.startswith("_") and (
                     inspect.isfunction(what) or isinstance(what, property)
                 ):
@@ -145,7 +155,7 @@ def test_has_a_docstring(name, value):
 @pytest.mark.parametrize("name", ["Lake", "Table", "Result", "Session"])
 def test_every_method_has_an_example(timelake, name):
     cls = getattr(timelake, name)
-    for member, what in vars(cls).items():
+    for member, what in members(cls).items():
         if not member.startswith("_") and (inspect.isfunction(what) or isinstance(what, property)):
             assert "Example:" in what.__doc__, f"{name}.{member}"
 
