@@ -2,6 +2,7 @@
 
 #include <sys/types.h>
 
+#include <atomic>
 #include <condition_variable>
 #include <cstddef>
 #include <deque>
@@ -10,10 +11,10 @@
 
 namespace timelake {
 
-// Threads that are kept for ParallelColumns and ParallelFor. They never end: when the process does,
-// they wait, or find nothing left to do, and touch nothing that is destroyed by then. (A task of
-// Arrow's pools is traced when it begins, by objects that are gone at the end.) Never destroyed;
-// after a fork the child needs new ones.
+// Threads that are kept, for ParallelColumns, ParallelFor and what goes on behind a caller. They
+// never end: when the process does, they wait, or find nothing left to do, and touch nothing that
+// is destroyed by then. (A task of Arrow's pools is traced when it begins, by objects that are gone
+// at the end.) Never destroyed; after a fork the child needs new ones.
 class Helpers {
  public:
   using Task = std::function<void()>;
@@ -38,5 +39,8 @@ class Helpers {
   int threads_ = 0;
   size_t idle_ = 0;  // of them
 };
+
+// The helpers of this process at `place`, made where there are none or those of a parent.
+Helpers* HelpersOf(std::atomic<Helpers*>* place, int most);
 
 }  // namespace timelake

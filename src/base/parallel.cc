@@ -47,15 +47,6 @@ struct Shared {
   }
 };
 
-Helpers* Of(std::atomic<Helpers*>* place, int threads) {
-  Helpers* known = place->load();
-  if (known != nullptr && known->of_this_process()) return known;
-  auto* made = new Helpers(threads);
-  if (place->compare_exchange_strong(known, made)) return made;
-  delete made;  // it has no threads yet
-  return known;
-}
-
 Status Run(std::atomic<Helpers*>* helpers, int most, int count, int threads,
            const std::function<Status(int)>& task) {
   auto shared = std::make_shared<Shared>();
@@ -66,7 +57,7 @@ Status Run(std::atomic<Helpers*>* helpers, int most, int count, int threads,
       const UsePool use(memory);
       shared->Work();
     };
-    Of(helpers, most)->Ask(help, more);
+    HelpersOf(helpers, most)->Ask(help, more);
   }
   // Without a helper the caller does it all.
   shared->Work();

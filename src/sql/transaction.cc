@@ -1,13 +1,12 @@
 #include "sql/transaction.h"
 
 #include <algorithm>
-#include <atomic>
-#include <thread>
 #include <utility>
 
 #include <duckdb/catalog/catalog.hpp>
 #include <duckdb/main/client_context.hpp>
 
+#include "base/parallel.h"
 #include "base/text.h"
 #include "sql/error.h"
 #include "sql/metadata_tables.h"
@@ -20,18 +19,7 @@ namespace timelake::sql {
 namespace {
 
 // Tables loaded at the same time. Loading waits for the store, not for a core.
-constexpr size_t kLoadThreads = 16;
-
-void InParallel(size_t count, const std::function<void(size_t)>& work) {
-  std::atomic<size_t> next{0};
-  const auto run = [&] {
-    for (size_t i = next++; i < count; i = next++) work(i);
-  };
-  std::vector<std::thread> threads;
-  for (size_t i = 1; i < std::min(count, kLoadThreads); ++i) threads.emplace_back(run);
-  run();
-  for (std::thread& thread : threads) thread.join();
-}
+constexpr int kLoadThreads = 16;
 
 Result<std::shared_ptr<const TableVersion>> LoadOne(table::Catalog& catalog,
                                                     const table::TableName& name,
@@ -55,8 +43,12 @@ LakeTransaction& LakeTransaction::Get(duckdb::ClientContext& context, duckdb::Ca
 LakeTransaction::Versions LakeTransaction::Load(const std::vector<table::TableName>& names) {
   Versions versions(names.size(), NotFound("not loaded"));
   const table::Catalog::For use = lake_.use();
-  InParallel(names.size(),
-             [&](size_t i) { versions[i] = LoadOne(lake_.catalog(), names[i], use); });
+  // What a load fails with is its own result.
+  (void)ParallelFor(static_cast<int>(names.size()), kLoadThreads, [&](int i) {
+    const auto at = static_cast<size_t>(i);
+    versions[at] = LoadOne(lake_.catalog(), names[at], use);
+    return Status::OK();
+  });
   return versions;
 }
 

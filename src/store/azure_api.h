@@ -10,7 +10,7 @@ namespace timelake::store {
 
 // The requests of Azure's Blob service. `uri_scheme` is the store's scheme(): "az", or how the user
 // spelled it.
-class AzureApi : public RemoteApi, public std::enable_shared_from_this<AzureApi> {
+class AzureApi : public UrlApi, public std::enable_shared_from_this<AzureApi> {
  public:
   AzureApi(AzureOptions options, std::string uri_scheme)
       : options_(std::move(options)), uri_scheme_(std::move(uri_scheme)) {}
@@ -18,22 +18,11 @@ class AzureApi : public RemoteApi, public std::enable_shared_from_this<AzureApi>
   std::string scheme() const override { return uri_scheme_; }
   std::string origin() const override { return "az " + options_.endpoint; }
 
-  // `name` empty: a request to the container.
   RemoteRequest Request(const char* method, const std::string& container,
-                        const std::string& name) const;
-
-  RemoteRequest Get(const ObjectName& object) const override {
-    return Request("GET", object.bucket, object.name);
-  }
-  RemoteRequest Head(const ObjectName& object) const override {
-    return Request("HEAD", object.bucket, object.name);
-  }
+                        const std::string& name) const override;
   RemoteRequest Put(const ObjectName& object, std::shared_ptr<arrow::Buffer> bytes) const override;
   Result<RemoteRequest> PutIf(const ObjectName& object, std::shared_ptr<arrow::Buffer> bytes,
                               const std::optional<std::string>& expected) const override;
-  RemoteRequest Delete(const ObjectName& object) const override {
-    return Request("DELETE", object.bucket, object.name);
-  }
   RemoteRequest List(const std::string& bucket, const std::string& prefix, bool folders,
                      const std::string& token) const override;
   Result<ListPage> ParseList(std::string_view text) const override;

@@ -169,10 +169,7 @@ std::vector<OptionField> Fields(AzureOptions* to) {
   std::vector<OptionField> fields = KeyFields(to);
   fields.insert(fields.end(), more.begin(), more.end());
   for (OptionField& field : RemoteFields(to)) fields.push_back(std::move(field));
-  for (OptionField& field : fields) {
-    const auto* ways = std::find(kWays.begin(), kWays.end(), field.spellings[0]);
-    field.way = ways != kWays.end();
-  }
+  MarkWays(kWays, &fields);
   return fields;
 }
 

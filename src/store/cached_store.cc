@@ -1,14 +1,13 @@
 #include "store/cached_store.h"
 
-#include <atomic>
-#include <cstdlib>
-#include <cstring>
 #include <mutex>
 #include <optional>
 #include <unordered_map>
 #include <utility>
 
 #include "base/text.h"
+#include "store/forwarding_store.h"
+#include "store/ranged_file.h"
 
 namespace timelake::store {
 namespace {
@@ -17,40 +16,12 @@ namespace {
 constexpr int64_t kReadAheadOnly = int64_t{32} << 20;
 constexpr size_t kMostSizes = 10'000;
 
-class CachedFile : public arrow::io::RandomAccessFile {
+class CachedFile : public RangedFile {
  public:
   CachedFile(std::shared_ptr<BlockCache> cache, std::shared_ptr<CachedObject> object)
-      : cache_(std::move(cache)), object_(std::move(object)) {}
+      : RangedFile(object->size), cache_(std::move(cache)), object_(std::move(object)) {}
 
-  Status Close() override {
-    closed_ = true;
-    return Status::OK();
-  }
-  bool closed() const override { return closed_; }
-  Result<int64_t> Tell() const override { return position_; }
-  Status Seek(int64_t position) override {
-    if (position < 0) return InvalidArgument("seek to {}", position);
-    position_ = position;
-    return Status::OK();
-  }
-  Result<int64_t> GetSize() override { return object_->size; }
-  Result<int64_t> Read(int64_t bytes, void* out) override {
-    TL_ASSIGN_OR_RAISE(const int64_t read, ReadAt(position_, bytes, out));
-    position_ += read;
-    return read;
-  }
-  Result<std::shared_ptr<arrow::Buffer>> Read(int64_t bytes) override {
-    TL_ASSIGN_OR_RAISE(auto read, ReadAt(position_, bytes));
-    position_ += read->size();
-    return read;
-  }
-  Result<int64_t> ReadAt(int64_t position, int64_t bytes, void* out) override {
-    TL_ASSIGN_OR_RAISE(const auto read, ReadAt(position, bytes));
-    std::memcpy(out, read->data(), static_cast<size_t>(read->size()));
-    return read->size();
-  }
-  Result<std::shared_ptr<arrow::Buffer>> ReadAt(int64_t position, int64_t bytes) override {
-    if (closed_) return InvalidArgument("read from a closed file");
+  Result<std::shared_ptr<arrow::Buffer>> ReadRange(int64_t position, int64_t bytes) override {
     return cache_->Read(object_, position, bytes);
   }
   Status WillNeed(const std::vector<arrow::io::ReadRange>& ranges) override {
@@ -63,14 +34,12 @@ class CachedFile : public arrow::io::RandomAccessFile {
  private:
   const std::shared_ptr<BlockCache> cache_;
   const std::shared_ptr<CachedObject> object_;
-  std::atomic<bool> closed_ = false;
-  int64_t position_ = 0;
 };
 
-class CachedStore : public ObjectStore {
+class CachedStore : public ForwardingStore {
  public:
   CachedStore(std::shared_ptr<ObjectStore> base, std::shared_ptr<BlockCache> cache, bool keeps)
-      : base_(std::move(base)), cache_(std::move(cache)), keeps_(keeps) {}
+      : ForwardingStore(std::move(base)), cache_(std::move(cache)), keeps_(keeps) {}
 
   std::optional<CacheStats> stats() const {
     return keeps_ ? std::make_optional(cache_->stats()) : std::nullopt;
@@ -102,36 +71,6 @@ class CachedStore : public ObjectStore {
   }
   std::shared_ptr<ObjectStore> direct() override { return base_; }
 
-  Result<HeadReply> Head(const std::string& key) override { return base_->Head(key); }
-  Result<PutReply> Put(const std::string& key, std::shared_ptr<arrow::Buffer> bytes) override {
-    return base_->Put(key, std::move(bytes));
-  }
-  Status PutAll(const std::vector<PutRequest>& requests) override {
-    return base_->PutAll(requests);
-  }
-  Status Sync(const std::vector<std::string>& keys) override { return base_->Sync(keys); }
-  Result<ConditionalPutReply> PutIfAbsent(const std::string& key,
-                                          std::shared_ptr<arrow::Buffer> bytes) override {
-    return base_->PutIfAbsent(key, std::move(bytes));
-  }
-  Result<ConditionalPutReply> PutIfMatch(const std::string& key,
-                                         std::shared_ptr<arrow::Buffer> bytes,
-                                         const std::optional<std::string>& expected) override {
-    return base_->PutIfMatch(key, std::move(bytes), expected);
-  }
-  bool has_compare_and_swap() const override { return base_->has_compare_and_swap(); }
-  Result<ListReply> List(const std::string& prefix) override { return base_->List(prefix); }
-  Result<std::vector<std::string>> ListFolders(const std::string& prefix) override {
-    return base_->ListFolders(prefix);
-  }
-  Status Delete(const std::string& key) override { return base_->Delete(key); }
-  Status DeleteAll(const std::vector<std::string>& keys) override { return base_->DeleteAll(keys); }
-  Result<std::shared_ptr<arrow::io::OutputStream>> OpenWrite(const std::string& key) override {
-    return base_->OpenWrite(key);
-  }
-  std::string scheme() const override { return base_->scheme(); }
-  std::string origin() const override { return base_->origin(); }
-
  private:
   std::string NameOf(const std::string& key) const { return base_->origin() + "\n" + key; }
 
@@ -146,7 +85,6 @@ class CachedStore : public ObjectStore {
     sizes_[key] = size;
   }
 
-  const std::shared_ptr<ObjectStore> base_;
   const std::shared_ptr<BlockCache> cache_;
   const bool keeps_;  // else it only reads ahead
   std::mutex mutex_;

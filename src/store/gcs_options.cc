@@ -1,6 +1,5 @@
 #include "store/gcs_options.h"
 
-#include <algorithm>
 #include <array>
 
 #include "base/civil_time.h"
@@ -68,10 +67,7 @@ std::vector<OptionField> Fields(GcsOptions* to) {
   std::vector<OptionField> fields = KeyFields(to);
   fields.insert(fields.end(), more.begin(), more.end());
   for (OptionField& field : RemoteFields(to)) fields.push_back(std::move(field));
-  for (OptionField& field : fields) {
-    const auto* ways = std::find(kWays.begin(), kWays.end(), field.spellings[0]);
-    field.way = ways != kWays.end();
-  }
+  MarkWays(kWays, &fields);
   return fields;
 }
 

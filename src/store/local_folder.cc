@@ -108,7 +108,11 @@ int64_t FolderClocks::Date(const std::string& folder, const LocalAbilities& abil
   return dated ? ChangeNanos(st) / 1000 : CoarseClockMicros();
 }
 
-FolderLock::FolderLock(const std::string& folder, int64_t wait_us)
+int64_t FolderLock::GrowingPauses(int64_t waited_us) {
+  return std::clamp<int64_t>(waited_us, 100, 5000);
+}
+
+FolderLock::FolderLock(const std::string& folder, int64_t wait_us, const Pauses& pauses)
     : fd_(OpenFd(folder, O_RDONLY | O_DIRECTORY)) {
   if (!fd_.ok()) {
     why_ = fmt::format("{}: cannot open the folder to lock it: {}", folder, ErrnoText(errno));
@@ -116,19 +120,22 @@ FolderLock::FolderLock(const std::string& folder, int64_t wait_us)
   }
   using std::chrono::microseconds;
   using std::chrono::steady_clock;
-  const auto end = steady_clock::now() + microseconds(wait_us);
-  for (microseconds pause(100);; pause = std::min(pause * 2, microseconds(5000))) {
+  const auto begin = steady_clock::now();
+  while (true) {
     if (Uninterrupted([&] { return flock(fd_.get(), LOCK_EX | LOCK_NB); }) == 0) return;
     if (errno != EWOULDBLOCK) {
       why_ = fmt::format("{}: cannot lock the folder: {}", folder, ErrnoText(errno));
       break;
     }
-    if (steady_clock::now() >= end) {
+    const int64_t waited =
+        std::chrono::duration_cast<microseconds>(steady_clock::now() - begin).count();
+    const int64_t pause = pauses(waited);
+    if (waited >= wait_us || pause == kGiveUp) {
       why_ = fmt::format("{}: another process or thread held the folder's lock for {} ms", folder,
-                         wait_us / 1000);
+                         waited / 1000);
       break;
     }
-    std::this_thread::sleep_for(pause);
+    std::this_thread::sleep_for(microseconds(pause));
   }
   fd_.Reset(-1);
 }

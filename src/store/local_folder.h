@@ -51,14 +51,21 @@ class FolderClocks {
 // Leaves no file behind: the lock is on the folder itself.
 class FolderLock {
  public:
+  // How long to wait for the next try, by how long it has been; kGiveUp: not at all.
+  using Pauses = std::function<int64_t(int64_t waited_us)>;
+  static constexpr int64_t kGiveUp = -1;
+
   // Tries for at most `wait_us`. When not held(), `why()` says what was in the way.
-  FolderLock(const std::string& folder, int64_t wait_us);
+  FolderLock(const std::string& folder, int64_t wait_us, const Pauses& pauses = GrowingPauses);
   FolderLock(const FolderLock&) = delete;
   FolderLock& operator=(const FolderLock&) = delete;
   ~FolderLock();
 
   bool held() const { return why_.empty(); }
   const std::string& why() const { return why_; }
+
+  // For locks that are held for a moment.
+  static int64_t GrowingPauses(int64_t waited_us);
 
  private:
   Fd fd_;

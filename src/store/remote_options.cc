@@ -68,6 +68,12 @@ std::vector<OptionField> RemoteFields(RemoteOptions* to) {
   };
 }
 
+void MarkWays(std::span<const std::string_view> ways, std::vector<OptionField>* fields) {
+  for (OptionField& field : *fields) {
+    field.way = std::find(ways.begin(), ways.end(), field.spellings[0]) != ways.end();
+  }
+}
+
 Result<std::set<std::string>> ApplyOptions(const std::vector<OptionField>& fields,
                                            const std::map<std::string, std::string>& options,
                                            const EnvLookup& env, std::string_view store) {

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -48,6 +49,9 @@ struct OptionField {
 
 // Those of RemoteOptions: ca_bundle, connect_timeout, timeout, max_retries, retry_timeout.
 std::vector<OptionField> RemoteFields(RemoteOptions* to);
+
+// Says of the fields whose documented names are among `ways` that they are ways; see above.
+void MarkWays(std::span<const std::string_view> ways, std::vector<OptionField>* fields);
 
 // Sets each field from `options`, else from `env`. Returns the first spellings of those that were
 // set. kInvalidArgument for an unknown name, naming it and the accepted ones, and for two spellings

@@ -1,45 +1,20 @@
 #include "store/remote_store.h"
 
 #include <algorithm>
-#include <atomic>
 #include <map>
-#include <mutex>
 #include <set>
-#include <thread>
 
 #include "base/civil_time.h"
+#include "base/parallel.h"
 #include "store/condition_probe.h"
 #include "store/remote_error.h"
 
 namespace timelake::store {
 namespace {
 
-constexpr size_t kParallel = 16;
+constexpr int kParallel = 16;
 constexpr size_t kDeletesAtOnce = 1000;
 constexpr int64_t kSlowPutUs = kMicrosPerSecond;
-
-// Runs work(0 .. count-1) on some threads; with `stop` no more is begun after an error.
-template <typename Work>
-Status ForEach(size_t count, bool stop, const Work& work) {
-  std::atomic<size_t> next{0};
-  std::mutex mutex;
-  Status first;
-  std::atomic<bool> failed{false};
-  const auto run = [&] {
-    for (size_t i = next++; i < count && !(stop && failed); i = next++) {
-      Status status = work(i);
-      if (status.ok()) continue;
-      failed = true;
-      const std::lock_guard lock(mutex);
-      if (first.ok()) first = std::move(status);
-    }
-  };
-  std::vector<std::thread> threads;
-  for (size_t i = 1; i < std::min(kParallel, count); ++i) threads.emplace_back(run);
-  run();
-  for (std::thread& thread : threads) thread.join();
-  return first;
-}
 
 bool Success(const HttpReply& reply) { return reply.status / 100 == 2; }
 
@@ -56,8 +31,10 @@ class RemoteStore : public ObjectStore {
   Result<HeadReply> Head(const std::string& key) override { return reader_.Head(key); }
   Result<PutReply> Put(const std::string& key, std::shared_ptr<arrow::Buffer> bytes) override;
   Status PutAll(const std::vector<PutRequest>& requests) override {
-    return ForEach(requests.size(), true,
-                   [&](size_t i) { return Put(requests[i].key, requests[i].bytes).status(); });
+    return ParallelFor(static_cast<int>(requests.size()), kParallel, [&](int i) {
+      const PutRequest& request = requests[static_cast<size_t>(i)];
+      return Put(request.key, request.bytes).status();
+    });
   }
   Status Sync(const std::vector<std::string>& /*keys*/) override { return Status::OK(); }
   Result<ConditionalPutReply> PutIfAbsent(const std::string& key,
@@ -86,6 +63,8 @@ class RemoteStore : public ObjectStore {
   }
   Result<PutReply> Written(const std::string& key, int64_t size, const RemoteRequest& request,
                            const HttpReply& reply, int64_t took_us) const;
+  // Tries all, and returns the first error.
+  Status DeleteEach(const std::string& bucket, const std::vector<std::string>& names);
   // All pages of a listing; `take` takes each. The store's time at the first.
   template <typename Take>
   Result<int64_t> ListPages(const std::string& prefix, bool folders, const Take& take);
@@ -234,6 +213,18 @@ Status RemoteStore::Delete(const std::string& key) {
   return Refused(request, reply);
 }
 
+Status RemoteStore::DeleteEach(const std::string& bucket, const std::vector<std::string>& names) {
+  std::vector<Status> done(names.size());
+  (void)ParallelFor(static_cast<int>(names.size()), kParallel, [&](int i) {
+    const auto at = static_cast<size_t>(i);
+    done[at] = Delete(bucket + "/" + names[at]);
+    return Status::OK();
+  });
+  const auto failed =
+      std::find_if(done.begin(), done.end(), [](const Status& status) { return !status.ok(); });
+  return failed == done.end() ? Status::OK() : *failed;
+}
+
 Status RemoteStore::DeleteAll(const std::vector<std::string>& keys) {
   if (keys.size() == 1) return Delete(keys[0]);
   std::map<std::string, std::vector<std::string>> buckets;
@@ -250,10 +241,7 @@ Status RemoteStore::DeleteAll(const std::vector<std::string>& keys) {
               static_cast<std::ptrdiff_t>(std::min(names.size(), from + kDeletesAtOnce)));
       auto done = api_->DeleteMany(client_.get(), bucket, batch);
       Status status = done.status();
-      if (done.ok() && !*done) {
-        status = ForEach(batch.size(), false,
-                         [&, &of = bucket](size_t i) { return Delete(of + "/" + batch[i]); });
-      }
+      if (done.ok() && !*done) status = DeleteEach(bucket, batch);
       if (first.ok()) first = std::move(status);
     }
   }

@@ -102,6 +102,24 @@ class RemoteApi : public ReadApi {
   }
 };
 
+// Where an object has a URL of its own, and the method says what is done with it.
+class UrlApi : public RemoteApi {
+ public:
+  // `name` empty: a request to the bucket.
+  virtual RemoteRequest Request(const char* method, const std::string& bucket,
+                                const std::string& name) const = 0;
+
+  RemoteRequest Get(const ObjectName& object) const override {
+    return Request("GET", object.bucket, object.name);
+  }
+  RemoteRequest Head(const ObjectName& object) const override {
+    return Request("HEAD", object.bucket, object.name);
+  }
+  RemoteRequest Delete(const ObjectName& object) const override {
+    return Request("DELETE", object.bucket, object.name);
+  }
+};
+
 // Keys are "bucket/name"; the first request is made by the first call. Times have whole seconds, as
 // Last-Modified and Date have them. A conditional put goes out once: repeating it, and reading it
 // back when its reply was lost, is the commit's business, which must know of every sending.

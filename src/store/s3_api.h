@@ -10,29 +10,18 @@
 namespace timelake::store {
 
 // The requests of the S3 protocol.
-class S3Api : public RemoteApi, public std::enable_shared_from_this<S3Api> {
+class S3Api : public UrlApi, public std::enable_shared_from_this<S3Api> {
  public:
   explicit S3Api(S3Options options) : options_(std::move(options)) {}
 
   std::string scheme() const override { return "s3"; }
   std::string origin() const override { return "s3 " + options_.endpoint; }
 
-  // `name` empty: a request to the bucket.
   RemoteRequest Request(const char* method, const std::string& bucket,
-                        const std::string& name) const;
-
-  RemoteRequest Get(const ObjectName& object) const override {
-    return Request("GET", object.bucket, object.name);
-  }
-  RemoteRequest Head(const ObjectName& object) const override {
-    return Request("HEAD", object.bucket, object.name);
-  }
+                        const std::string& name) const override;
   RemoteRequest Put(const ObjectName& object, std::shared_ptr<arrow::Buffer> bytes) const override;
   Result<RemoteRequest> PutIf(const ObjectName& object, std::shared_ptr<arrow::Buffer> bytes,
                               const std::optional<std::string>& expected) const override;
-  RemoteRequest Delete(const ObjectName& object) const override {
-    return Request("DELETE", object.bucket, object.name);
-  }
   RemoteRequest List(const std::string& bucket, const std::string& prefix, bool folders,
                      const std::string& token) const override;
   Result<ListPage> ParseList(std::string_view text) const override;

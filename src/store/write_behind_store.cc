@@ -1,11 +1,15 @@
 #include "store/write_behind_store.h"
 
+#include <algorithm>
+#include <atomic>
 #include <condition_variable>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <utility>
 
-#include <arrow/util/thread_pool.h>
+#include "base/helpers.h"
+#include "store/forwarding_store.h"
 
 namespace timelake::store {
 namespace {
@@ -13,37 +17,40 @@ namespace {
 constexpr int kThreads = 32;
 constexpr int64_t kMostBytes = int64_t{64} << 20;
 
-// Writes that are on their way, by key. Thread-safe.
-class Pending {
- public:
-  Pending() {
-    if (auto threads = arrow::internal::ThreadPool::Make(kThreads); threads.ok()) {
-      threads_ = *std::move(threads);
-    }
-  }
-  ~Pending() {
-    if (threads_) (void)threads_->Shutdown(/*wait=*/true);
-  }
+Helpers* Writers() {
+  static std::atomic<Helpers*> helpers = nullptr;
+  return HelpersOf(&helpers, kThreads);
+}
 
+// Writes that are on their way, by key. Whoever waits for one that no thread has begun does it
+// itself. Thread-safe.
+class Pending : public std::enable_shared_from_this<Pending> {
+ public:
   // Runs `write` on another thread, when there is room for `bytes` more; a second write of a key
   // follows the first.
   void Start(const std::string& key, int64_t bytes, std::function<Status()> write) {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] {
+    while (true) {
       const auto found = writes_.find(key);
       const bool busy = found != writes_.end() && !found->second.done;
-      return !busy && (bytes_ == 0 || bytes_ + bytes <= kMostBytes);
-    });
-    writes_[key] = {};
+      if (!busy && (bytes_ == 0 || bytes_ + bytes <= kMostBytes)) break;
+      if (!RunWaiting(&lock)) changed_.wait(lock);
+    }
+    writes_[key] = {bytes, std::move(write), false, Status::OK()};
     bytes_ += bytes;
     lock.unlock();
-    auto run = [this, key, bytes, write = std::move(write)] { Finish(key, bytes, write()); };
-    if (!threads_ || !threads_->Spawn(run).ok()) run();
+    Writers()->Ask(
+        [self = shared_from_this(), key] {
+          std::unique_lock own(self->mutex_);
+          self->Run(key, &own);
+        },
+        1);
   }
 
   // What became of the write; ok if there was none.
   Status Await(const std::string& key) {
     std::unique_lock lock(mutex_);
+    Run(key, &lock);
     Status status;
     changed_.wait(lock, [&] {
       const auto found = writes_.find(key);
@@ -52,6 +59,15 @@ class Pending {
       return found->second.done;
     });
     return status;
+  }
+
+  // Until nothing is on its way.
+  void AwaitAll() {
+    std::unique_lock lock(mutex_);
+    while (std::any_of(writes_.begin(), writes_.end(),
+                       [](const auto& write) { return !write.second.done; })) {
+      if (!RunWaiting(&lock)) changed_.wait(lock);
+    }
   }
 
   // Waits, and no longer remembers that the write failed.
@@ -63,24 +79,43 @@ class Pending {
 
  private:
   struct Write {
+    int64_t bytes = 0;
+    std::function<Status()> run;  // empty once it has begun
     bool done = false;
     Status status;
   };
 
-  void Finish(const std::string& key, int64_t bytes, Status status) {
-    const std::lock_guard lock(mutex_);
+  // Does the write, if nobody has begun it; the lock is held before and after.
+  void Run(const std::string& key, std::unique_lock<std::mutex>* lock) {
+    const auto found = writes_.find(key);
+    if (found == writes_.end() || !found->second.run) return;
+    const int64_t bytes = found->second.bytes;
+    auto run = std::exchange(found->second.run, nullptr);
+    lock->unlock();
+    Status status = run();
+    run = nullptr;  // lets go of the bytes
+    lock->lock();
     bytes_ -= bytes;
     // Failures stay until somebody has asked, and deleted what may be there.
     if (status.ok()) writes_.erase(key);
-    if (!status.ok()) writes_[key] = {true, std::move(status)};
+    if (!status.ok()) writes_[key] = {0, nullptr, true, std::move(status)};
     changed_.notify_all();
+  }
+
+  // One that has not begun; false: there is none.
+  bool RunWaiting(std::unique_lock<std::mutex>* lock) {
+    for (const auto& [key, write] : writes_) {
+      if (!write.run) continue;
+      Run(std::string(key), lock);
+      return true;
+    }
+    return false;
   }
 
   std::mutex mutex_;
   std::condition_variable changed_;
   std::map<std::string, Write> writes_;
   int64_t bytes_ = 0;
-  std::shared_ptr<arrow::internal::ThreadPool> threads_;  // the last member: ends first
 };
 
 // Closes the store's stream in the background.
@@ -121,9 +156,10 @@ bool IsImmutable(const std::string& key) {
   return key.ends_with(".parquet") || key.ends_with(".avro");
 }
 
-class WriteBehindStore : public ObjectStore {
+class WriteBehindStore : public ForwardingStore {
  public:
-  explicit WriteBehindStore(std::shared_ptr<ObjectStore> base) : base_(std::move(base)) {}
+  using ForwardingStore::ForwardingStore;
+  ~WriteBehindStore() override { pending_->AwaitAll(); }
 
   Result<PutReply> Put(const std::string& key, std::shared_ptr<arrow::Buffer> bytes) override {
     if (!IsImmutable(key) || bytes == nullptr) return base_->Put(key, std::move(bytes));
@@ -178,26 +214,9 @@ class WriteBehindStore : public ObjectStore {
     return base_->DeleteAll(keys);
   }
 
-  Result<ConditionalPutReply> PutIfAbsent(const std::string& key,
-                                          std::shared_ptr<arrow::Buffer> bytes) override {
-    return base_->PutIfAbsent(key, std::move(bytes));
-  }
-  Result<ConditionalPutReply> PutIfMatch(const std::string& key,
-                                         std::shared_ptr<arrow::Buffer> bytes,
-                                         const std::optional<std::string>& expected) override {
-    return base_->PutIfMatch(key, std::move(bytes), expected);
-  }
-  bool has_compare_and_swap() const override { return base_->has_compare_and_swap(); }
-  Result<ListReply> List(const std::string& prefix) override { return base_->List(prefix); }
-  Result<std::vector<std::string>> ListFolders(const std::string& prefix) override {
-    return base_->ListFolders(prefix);
-  }
-  std::string scheme() const override { return base_->scheme(); }
-  std::string origin() const override { return base_->origin(); }
   std::shared_ptr<ObjectStore> direct() override { return base_; }
 
  private:
-  const std::shared_ptr<ObjectStore> base_;
   const std::shared_ptr<Pending> pending_ = std::make_shared<Pending>();
 };
 

@@ -10,14 +10,14 @@
 
 #include <arrow/io/interfaces.h>
 
-#include "store/object_store.h"
+#include "store/forwarding_store.h"
 
 namespace timelake::store {
 
 // A store whose reads and writes can be made to fail, and to wait.
-class Moody : public ObjectStore {
+class Moody : public ForwardingStore {
  public:
-  explicit Moody(std::shared_ptr<ObjectStore> base) : base_(std::move(base)) {}
+  using ForwardingStore::ForwardingStore;
   class File : public arrow::io::RandomAccessFile {
    public:
     File(Moody* store, std::shared_ptr<arrow::io::RandomAccessFile> base)
@@ -76,43 +76,24 @@ class Moody : public ObjectStore {
     TL_ASSIGN_OR_RAISE(auto file, base_->OpenRead(key, size));
     return std::make_shared<File>(this, std::move(file));
   }
-  Result<GetReply> Get(const std::string& key) override { return base_->Get(key); }
-  Result<HeadReply> Head(const std::string& key) override { return base_->Head(key); }
   Result<PutReply> Put(const std::string& key, std::shared_ptr<arrow::Buffer> bytes) override {
     ++writes;
     TL_RETURN_NOT_OK(Wait());
     return base_->Put(key, std::move(bytes));
   }
-  Status Sync(const std::vector<std::string>& keys) override { return base_->Sync(keys); }
-  Result<ConditionalPutReply> PutIfAbsent(const std::string& key,
-                                          std::shared_ptr<arrow::Buffer> bytes) override {
-    return base_->PutIfAbsent(key, std::move(bytes));
+  Status PutAll(const std::vector<PutRequest>& requests) override {
+    return ObjectStore::PutAll(requests);  // each by Put
   }
-  Result<ConditionalPutReply> PutIfMatch(const std::string& key,
-                                         std::shared_ptr<arrow::Buffer> bytes,
-                                         const std::optional<std::string>& expected) override {
-    return base_->PutIfMatch(key, std::move(bytes), expected);
-  }
-  bool has_compare_and_swap() const override { return base_->has_compare_and_swap(); }
-  Result<ListReply> List(const std::string& prefix) override { return base_->List(prefix); }
-  Result<std::vector<std::string>> ListFolders(const std::string& prefix) override {
-    return base_->ListFolders(prefix);
-  }
-  Status Delete(const std::string& key) override { return base_->Delete(key); }
   Result<std::shared_ptr<arrow::io::OutputStream>> OpenWrite(const std::string& key) override {
     TL_ASSIGN_OR_RAISE(auto stream, base_->OpenWrite(key));
     return std::make_shared<Stream>(this, std::move(stream));
   }
-  std::string scheme() const override { return base_->scheme(); }
 
   std::atomic<int> reads = 0, writes = 0, failures = 0;
   std::atomic<bool> shorten = false;
   std::mutex mutex;
   std::condition_variable changed;
   bool open = true;
-
- private:
-  std::shared_ptr<ObjectStore> base_;
 };
 
 }  // namespace timelake::store
