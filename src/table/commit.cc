@@ -13,6 +13,7 @@
 #include "table/hint.h"
 #include "table/load.h"
 #include "table/manifests.h"
+#include "table/turn.h"
 #include "table/versions.h"
 
 namespace timelake::table {
@@ -68,6 +69,7 @@ class CommitRun {
   void Failed(const SentPtr& sent);
   void Discard(const std::vector<std::string>& keys);
   void Wait();
+  bool TakeTurn();
   bool TimeIsUp() const;
   bool Old(const Sent& sent) const;
 
@@ -82,6 +84,7 @@ class CommitRun {
   int64_t lacking_ = 0;        // the last version on which a build missed something
   std::vector<SentPtr> open_;  // at most one under the full protocol
   std::set<int64_t> created_;  // snapshots of all attempts that were sent
+  Turn turn_;
 };
 
 int64_t HalfAge(const Version& version) { return AgeOf(*version.metadata) / 2; }
@@ -101,6 +104,11 @@ void CommitRun::Wait() {
   const int64_t limit = kWaitRoundTrips * round_trip_us_ / std::max(1, attempts_);
   env_.clock->SleepMicros(
       static_cast<int64_t>(env_.random->Below(static_cast<uint64_t>(limit) + 1)));
+}
+
+// True: others may have committed meanwhile.
+bool CommitRun::TakeTurn() {
+  return turn_.Take(handle_, options_.time_budget_us, options_.cancelled);
 }
 
 Status CommitRun::Unknown(const std::string& why) {
@@ -163,6 +171,7 @@ CommitResult CommitRun::Acknowledge(Sent* sent, store::ObjectInfo info, int64_t 
   if (sent->attempt.on_success) sent->attempt.on_success();
   handle_.Learn(result.version);
   env_.Metric("commit.attempts", attempts_);
+  turn_.Leave();  // the next writer may go on
   MoveHint(handle_, result.version.number);
   return result;
 }
@@ -178,6 +187,7 @@ CommitResult CommitRun::AcknowledgeBy(const Version& newest) {
   }
   handle_.Learn(newest);
   env_.Metric("commit.attempts", attempts_);
+  turn_.Leave();  // the next writer may go on
   MoveHint(handle_, newest.number);
   return result;
 }
@@ -289,6 +299,7 @@ Result<CommitRun::Done> CommitRun::BuildAndSend(bool newest) {
     if (!newest) return Done();
     // Nothing is written, but what the caller is told stands in this version: plain engines must
     // find it.
+    turn_.Leave();  // the next writer may go on
     MoveHint(handle_, base_.number);
     CommitResult result;
     result.version = base_;
@@ -344,6 +355,7 @@ Status CommitRun::SyncBeside(const std::vector<std::string>& keys, Sent* sent) {
 Result<CommitResult> CommitRun::Run() {
   if (!options_.on_tombstone) base_ = handle_.known();
   bool fresh = base_ && !IsDropped(*base_.metadata);  // known, but not looked for in this call
+  if (TakeTurn()) fresh = false;
   while (true) {
     if (options_.cancelled && options_.cancelled()) {
       return GiveUp(MakeError(ErrorKind::kCancelled, "cancelled; nothing was committed"));
@@ -356,7 +368,8 @@ Result<CommitResult> CommitRun::Run() {
                    static_cast<double>(env_.clock->BootMicros() - started_) / 1e6));
     }
     if (!fresh) {
-      if (attempts_ > 0) Wait();
+      // Whose turn it is tries again at once, but asks no store in a hurry that does not answer.
+      if (attempts_ > 0 && (!turn_.held() || !open_.empty())) Wait();
       Status loaded = Load();
       if (!loaded.ok()) return GiveUp(loaded);
       TL_ASSIGN_OR_RAISE(Done done, SettleOpen());
