@@ -238,7 +238,9 @@ class Run {
     table::Version base;
     TL_ASSIGN_OR_RAISE(const write::Target target, Newest(&base));
     if (!target.contract.is_time_series()) return Status::OK();
-    TL_ASSIGN_OR_RAISE(const auto done, maintain::RunIndexRebuild(handle_, target, BytesLeft(),
+    // It cannot be done in parts, so a run that has read nothing else does it, however large.
+    const int64_t limit = bytes_read_ == 0 ? 0 : BytesLeft();
+    TL_ASSIGN_OR_RAISE(const auto done, maintain::RunIndexRebuild(handle_, target, limit,
                                                                   CommitWithin(target.settings)));
     report_.index_rebuilt = done.rebuilt;
     report_.bytes_left += done.bytes_left;
