@@ -75,12 +75,13 @@ int MachineThreads() {
 }
 
 arrow::internal::ThreadPool* SharedPool() {
-  // Never destroyed: its threads may outlive static objects.
-  static arrow::internal::ThreadPool* pool = [] {
+  // Never destroyed: its threads may outlive static objects. The handle is kept, too, so that a
+  // leak checker finds what is meant to stay.
+  static const auto* const pool = [] {
     auto made = arrow::internal::ThreadPool::MakeEternal(MachineThreads());
-    return made.ok() ? (new auto(*std::move(made)))->get() : nullptr;
+    return new auto(made.ok() ? *std::move(made) : nullptr);
   }();
-  return pool;
+  return pool->get();
 }
 
 Status ParallelColumns(int count, int threads, const std::function<Status(int)>& task) {
