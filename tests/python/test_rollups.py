@@ -240,6 +240,7 @@ ALL = (
 )
 
 
+@pytest.mark.damaged  # the raw files go, to show that nobody reads them
 def test_a_wider_rollup_is_made_from_a_narrower_one(tmp_path):
     lake = timelake.Lake(tmp_path, settings={"auto-maintain": "false"})
     table = lake.create_table("raw", "time:timestamptz, host:string, v:double", time_column="time", series_key=["host"])

@@ -201,3 +201,4 @@ print(sorted(far.tables()))
     assert far.tables() == ["default.t"]
     assert far.sql("SELECT sum(v) AS s FROM t").to_pylist() == [{"s": 3.0}]
     assert far.latest("t").num_rows == 2
+    shutil.move(tmp_path / "ours", tmp_path / "a lake")  # where its tables say that they are
