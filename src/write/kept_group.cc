@@ -18,11 +18,6 @@ namespace {
 
 constexpr char kWriter[] = "timelake ";
 
-bool IsFlat(const iceberg::Schema& schema) {
-  return std::all_of(schema.fields.begin(), schema.fields.end(),
-                     [](const iceberg::Field& field) { return field.type.is_primitive(); });
-}
-
 // Parquet's plain bytes of a value are those of Iceberg, but for decimals.
 bool HasPlainBounds(const iceberg::Type& type) { return type.id != iceberg::TypeId::kDecimal; }
 

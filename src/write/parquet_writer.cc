@@ -21,12 +21,12 @@ constexpr int64_t kPortionRows = 80'000;
 // Columns of a row group that is kept: a store's answer takes long.
 constexpr int kReadsAtOnce = 8;
 
+}  // namespace
+
 bool IsFlat(const iceberg::Schema& schema) {
   return std::all_of(schema.fields.begin(), schema.fields.end(),
                      [](const iceberg::Field& field) { return field.type.is_primitive(); });
 }
-
-}  // namespace
 
 std::shared_ptr<arrow::Schema> SchemaOf(const FileFormat& format) {
   arrow::FieldVector fields = iceberg::ToArrow(*format.schema)->fields();

@@ -38,6 +38,9 @@ struct FileFormat {
   int threads = 1;
 };
 
+// Whether all columns are primitive.
+bool IsFlat(const iceberg::Schema& schema);
+
 // Arrow types of the columns that a file of this format takes.
 std::shared_ptr<arrow::Schema> SchemaOf(const FileFormat& format);
 
