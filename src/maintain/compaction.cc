@@ -119,6 +119,9 @@ CompactionRules Run::Rules(const LiveFiles& live) const {
   rules.target_bytes = target_.settings.target_file_size_bytes;
   rules.full = options_.full;
   rules.max_bytes = options_.max_bytes;
+  rules.without_buckets = [&live](const Home& home) {
+    return WithoutBuckets(home, live.metadata());
+  };
   if (options_.tier_files > 0) {
     rules.tier_files = options_.tier_files;
     rules.cold = [&live, before = ColdBefore(live), this](const LiveFile& file) {

@@ -14,6 +14,8 @@ namespace timelake::maintain {
 namespace {
 
 using Numbers = std::vector<size_t>;  // of files
+// By spec and partition.
+using Homes = std::map<int, std::map<std::vector<iceberg::Value>, Numbers, iceberg::PartitionLess>>;
 
 bool HasDeletes(const scan::ScanFile& file) {
   return !file.position_deletes.empty() || !file.equality_deletes.empty();
@@ -81,7 +83,7 @@ class Planner {
       : files_(files), rules_(rules), meet_(meet), blockers_(files, meet) {}
 
   CompactionPlan Run() {
-    std::map<int, std::map<std::vector<iceberg::Value>, Numbers, iceberg::PartitionLess>> specs;
+    Homes specs;
     for (size_t i = 0; i < files_.size(); ++i) {
       const scan::ScanFile& file = *files_[i].file;
       std::optional<Home> moved = rules_.home ? rules_.home(files_[i]) : std::nullopt;
@@ -89,6 +91,7 @@ class Planner {
       const Home home = moved ? *std::move(moved) : Home{file.spec_id, file.data->partition};
       specs[home.spec_id][home.partition].push_back(i);
     }
+    if (rules_.dedup && rules_.without_buckets) JoinBuckets(&specs);
     for (auto& [spec_id, partitions] : specs) {
       for (auto& [values, all] : partitions) {
         home_ = {spec_id, values};
@@ -107,6 +110,49 @@ class Planner {
   int64_t SequenceOf(size_t i) const { return files_[i].file->sequence_number; }
 
   int64_t BytesOf(size_t i) const { return files_[i].file->data->file_size_in_bytes; }
+
+  // By CompactionRules::without_buckets.
+  void JoinBuckets(Homes* homes) const {
+    struct Chunk {
+      Numbers* whole;                 // the files without buckets
+      std::vector<Numbers*> buckets;  // of the others, those that meet them
+      int64_t bytes = 0;
+    };
+    std::map<const Numbers*, Chunk> chunks;
+    for (auto& [spec_id, partitions] : *homes) {
+      for (auto& [values, files] : partitions) {
+        const auto without = rules_.without_buckets({spec_id, values});
+        const auto spec = without ? homes->find(without->spec_id) : homes->end();
+        if (spec == homes->end()) continue;
+        const auto whole = spec->second.find(without->partition);
+        if (whole == spec->second.end() || !AnyMeet(files, whole->second)) continue;
+        Chunk& chunk = chunks[&whole->second];
+        if (chunk.buckets.empty()) chunk = {&whole->second, {}, BytesOfAll(whole->second)};
+        chunk.buckets.push_back(&files);
+        chunk.bytes += BytesOfAll(files);
+      }
+    }
+    for (auto& [_, chunk] : chunks) {
+      if (chunk.bytes >= 2 * rules_.target_bytes) continue;
+      for (Numbers* files : chunk.buckets) {
+        chunk.whole->insert(chunk.whole->end(), files->begin(), files->end());
+        files->clear();
+      }
+    }
+  }
+
+  bool AnyMeet(const Numbers& some, const Numbers& others) const {
+    return std::any_of(some.begin(), some.end(), [&](size_t a) {
+      return std::any_of(others.begin(), others.end(),
+                         [&](size_t b) { return meet_(files_[a].range, files_[b].range); });
+    });
+  }
+
+  int64_t BytesOfAll(const Numbers& files) const {
+    int64_t bytes = 0;
+    for (size_t i : files) bytes += BytesOf(i);
+    return bytes;
+  }
 
   // Two files or more that are small. Those of one write most often are what a merge left; only if
   // they are tiny another one would leave fewer.
@@ -218,9 +264,7 @@ class Planner {
     const bool may_wait =
         *reason == CompactionReason::kSmall || *reason == CompactionReason::kOverlap;
     if (rules_.tier_files > 0 && may_wait && FewLate(all)) return Tiers(all);
-    int64_t bytes = 0;
-    for (size_t i : all) bytes += BytesOf(i);
-    if (!rules_.full && bytes >= 2 * rules_.target_bytes) {
+    if (!rules_.full && BytesOfAll(all) >= 2 * rules_.target_bytes) {
       std::erase_if(all, [&](size_t i) {
         return !files_[i].small && !IsUnsorted(i) && !outdated_.contains(i) &&
                !HasDeletes(*files_[i].file);

@@ -38,6 +38,11 @@ struct CompactionRules {
   // Where a file's rows belong when they are rewritten; none: in its own partition. Not set:
   // always.
   std::function<std::optional<Home>(const LiveFile&)> home = {};
+  // The partition without buckets that has the rows of a partition with buckets, too: with dedup on
+  // the files of a chunk that has some of both are merged there, if they may hold the same series
+  // and times and are less than two files of the target size; a reader that does not know the
+  // series key would see what was replaced for ever. Not set: none.
+  std::function<std::optional<Home>(const Home&)> without_buckets = {};
   int64_t max_bytes = 0;  // of all inputs; 0: no limit
   // Whether a group is for this run to do, by its first file; not set: always. The plans of runs
   // that share the partitions have all the groups of one for all, each once.

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "maintain/retention_plan.h"
+#include "table/partition_options.h"
 
 namespace timelake::maintain {
 namespace {
@@ -93,6 +94,19 @@ std::optional<Home> HomeOf(const LiveFile& file, const iceberg::TableMetadata& m
     if (home && home->second <= cutoff) return std::move(home->first);
   }
   return std::nullopt;
+}
+
+std::optional<Home> WithoutBuckets(const Home& home, const iceberg::TableMetadata& metadata) {
+  const PartitionSpec* fine = iceberg::SpecById(metadata, home.spec_id);
+  if (fine == nullptr || fine->fields.size() != home.partition.size()) return std::nullopt;
+  const auto coarse = table::CoarseSpec(metadata, *fine);
+  if (!coarse) return std::nullopt;
+  Home without{coarse->spec_id, {}};
+  for (size_t i = 0; i < fine->fields.size(); ++i) {
+    if (fine->fields[i].transform.kind == iceberg::TransformKind::kBucket) continue;
+    without.partition.push_back(home.partition[i]);
+  }
+  return without;
 }
 
 }  // namespace timelake::maintain

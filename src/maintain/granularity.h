@@ -10,7 +10,8 @@
 
 namespace timelake::maintain {
 
-// Which partitions rows are rewritten into as they grow old (setting `chunk-tiers`): pure.
+// Which partitions rows are rewritten into, as they grow old (setting `chunk-tiers`) or because
+// others of their chunk were written without buckets: pure.
 
 struct GranularityRules {
   std::vector<table::ChunkTier> tiers;  // empty: every file stays in its own partition
@@ -23,5 +24,9 @@ struct GranularityRules {
 // tell a partition of such a spec (a file of a longer span is never split).
 std::optional<Home> HomeOf(const LiveFile& file, const iceberg::TableMetadata& metadata,
                            const GranularityRules& rules);
+
+// The partition of a spec without buckets that holds the rows of one with buckets, and others;
+// nullopt: the table has no such spec, or there are no buckets.
+std::optional<Home> WithoutBuckets(const Home& home, const iceberg::TableMetadata& metadata);
 
 }  // namespace timelake::maintain

@@ -179,8 +179,8 @@ iceberg::PartitionSpec WithoutBuckets(const iceberg::PartitionSpec& spec) {
   return coarse;
 }
 
-std::optional<iceberg::PartitionSpec> CoarseSpec(const iceberg::TableMetadata& metadata) {
-  const iceberg::PartitionSpec& fine = *iceberg::DefaultSpec(metadata);
+std::optional<iceberg::PartitionSpec> CoarseSpec(const iceberg::TableMetadata& metadata,
+                                                 const iceberg::PartitionSpec& fine) {
   const iceberg::PartitionSpec coarse = WithoutBuckets(fine);
   if (coarse.fields.size() == fine.fields.size()) return std::nullopt;
   const auto same = [](const PartitionField& a, const PartitionField& b) {
@@ -193,6 +193,10 @@ std::optional<iceberg::PartitionSpec> CoarseSpec(const iceberg::TableMetadata& m
     }
   }
   return std::nullopt;
+}
+
+std::optional<iceberg::PartitionSpec> CoarseSpec(const iceberg::TableMetadata& metadata) {
+  return CoarseSpec(metadata, *iceberg::DefaultSpec(metadata));
 }
 
 }  // namespace timelake::table

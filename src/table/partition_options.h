@@ -31,8 +31,11 @@ bool HashesPaths(const iceberg::TableMetadata& metadata);
 // A spec without its bucket fields.
 iceberg::PartitionSpec WithoutBuckets(const iceberg::PartitionSpec& spec);
 
-// The spec of the table that is the default one without its buckets; nullopt if it has none, or no
-// buckets.
+// The spec of the table that is `fine`, one of its own, without its buckets; nullopt if it has
+// none, or no buckets.
+std::optional<iceberg::PartitionSpec> CoarseSpec(const iceberg::TableMetadata& metadata,
+                                                 const iceberg::PartitionSpec& fine);
+// Of the default spec.
 std::optional<iceberg::PartitionSpec> CoarseSpec(const iceberg::TableMetadata& metadata);
 
 }  // namespace timelake::table

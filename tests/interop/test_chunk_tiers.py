@@ -110,3 +110,33 @@ def test_the_peer_appends_to_such_a_table(lake, duck):
     expect(lake, duck, appends)
     maintain(lake)
     assert by_pyiceberg(lake) == by_duckdb(lake, duck) == by_us(lake) == by_peer(lake) == winners(appends)
+
+
+def test_an_append_without_buckets_grows_old_without_them(lake, duck):
+    """Rows over so many partitions that the append leaves the buckets away: those files reach longer partitions, too."""
+    lake.run("create", "t", "--schema", "time:timestamptz, device:string, v:double", "--time-column", "time",
+             "--series-key", "device", "--partition-by", "bucket(16, device)", "--prop", "auto-maintain=false",
+             "--prop", f"chunk-tiers={TIERS}")
+    many = [{"time": NEWEST - datetime.timedelta(hours=hours), "device": f"d{d}", "v": hours + d / 100}
+            for hours in range(0, 2400, 40) for d in range(20)]
+    appends = [many]
+    lake.append("t", pa.Table.from_pylist(many, SCHEMA))
+    assert len(partitions(lake)) == 60 and not any("bucket" in text for text in partitions(lake))
+    # One hour only, late and again: in buckets.
+    late = [{"time": NEWEST - datetime.timedelta(hours=1600), "device": f"d{d}", "v": -1.0 - d} for d in range(20)]
+    appends.append(late)
+    lake.append("t", pa.Table.from_pylist(late, SCHEMA))
+    assert len(partitions(lake)) > 60 and any("bucket" in text for text in partitions(lake))
+    expect(lake, duck, appends)
+    maintain(lake)
+    now = partitions(lake)
+    assert len(now) == len(set(now))
+    # What is two days old and older left its hours, from coarse files and from those in buckets.
+    assert {text.split("=")[1].split("/")[0][:10] for text in now if text.startswith("time_hour")} == {
+        "2026-07-01", "2026-06-29"}
+    assert any(text.startswith("time_month=2026-04") for text in now)
+    expect(lake, duck, appends)
+    assert by_pyiceberg(lake) == by_duckdb(lake, duck) == by_us(lake) == by_peer(lake) == winners(appends)
+    (report,) = json.loads(lake.run("maintain", "t", "--dry-run", "--json").stdout)
+    assert report["planned"] == []
+    assert json.loads(lake.run("verify", "t", "--deep", "--json").stdout)

@@ -102,6 +102,12 @@ CompactionRules Rules(bool dedup = true) {
   return rules;
 }
 
+// The partition of spec 1 has the rows of all of spec 0.
+std::optional<Home> IntoOne(const Home& home) {
+  if (home.spec_id != 0) return std::nullopt;
+  return Home{1, {iceberg::Value(int32_t{0})}};
+}
+
 // The table once a plan was carried out: the outputs of a group share its span, are rolled at the
 // target size and carry its highest number. Delete files go when nothing else needs them.
 World After(const World& world, const CompactionPlan& plan) {
@@ -118,6 +124,8 @@ World After(const World& world, const CompactionPlan& plan) {
   }
   for (const auto& group : plan.groups) {
     Sample merged = world.sample(group.files.front());
+    merged.spec = group.home.spec_id;
+    merged.partition = std::get<int32_t>(group.home.partition[0]);
     std::set<std::string> deletes;
     for (size_t i : group.files) {
       const Sample& one = world.sample(i);
@@ -172,13 +180,15 @@ void ExpectLawful(const World& world, const CompactionRules& rules, const Compac
   int64_t bytes = 0;
   for (const auto& group : plan.groups) {
     ASSERT_FALSE(group.files.empty());
-    const Sample& first = world.sample(group.files.front());
+    const int partition = std::get<int32_t>(group.home.partition[0]);
     int64_t of_group = 0, highest = 0;
     for (size_t i : group.files) {
       EXPECT_TRUE(seen.insert(i).second) << "a file in two groups";
       EXPECT_FALSE(world.sample(i).unfit);
-      EXPECT_EQ(world.sample(i).spec, first.spec);
-      EXPECT_EQ(world.sample(i).partition, first.partition);
+      if (!rules.without_buckets || group.home.spec_id == 0) {
+        EXPECT_EQ(world.sample(i).spec, group.home.spec_id);
+        EXPECT_EQ(world.sample(i).partition, partition);
+      }
       of_group += world.sample(i).bytes;
       highest = std::max(highest, world.sample(i).sequence);
     }
@@ -203,6 +213,7 @@ TEST_P(Plans, AreLawfulAndComeToRest) {
   World world = RandomWorld(&random);
   CompactionRules rules = Rules(random() % 4 != 0);
   rules.has_order = random() % 5 != 0;
+  if (random() % 2 != 0) rules.without_buckets = IntoOne;
   for (int run = 0;; ++run) {
     const CompactionPlan plan = world.Plan(rules);
     ExpectLawful(world, rules, plan);
@@ -219,6 +230,7 @@ TEST_P(Plans, StayBelowTheCapAndGetThere) {
   World world = RandomWorld(&random);
   CompactionRules rules = Rules();
   rules.max_bytes = 500 + static_cast<int64_t>(random() % 1500);
+  if (random() % 2 != 0) rules.without_buckets = IntoOne;
   int64_t left = 0;
   for (int run = 0;; ++run) {
     const CompactionPlan plan = world.Plan(rules);
@@ -274,6 +286,7 @@ TEST_P(Plans, OfShardsAreTheWholePlanInParts) {
   const World world = RandomWorld(&random);
   CompactionRules rules = Rules(random() % 4 != 0);
   rules.full = random() % 3 == 0;
+  if (random() % 2 != 0) rules.without_buckets = IntoOne;
   const CompactionPlan whole = world.Plan(rules);
   std::set<std::vector<size_t>> expected;
   for (const auto& group : whole.groups) expected.insert(group.files);
@@ -367,6 +380,27 @@ TEST(Plan, DoesNotMergeAcrossAFileOfAnotherSpec) {
   apart.Add({.sequence = 3, .first = 5, .last = 9});
   apart.Add({.spec = 1, .sequence = 2, .bytes = 900, .first = 10, .last = 12});
   EXPECT_EQ(Groups(apart.Plan(Rules())), (Numbers{{0, 1}}));
+}
+
+// Rows of one chunk with and without buckets: else replaced ones stay for readers that know no key.
+TEST(Plan, MergesBucketsWithFilesThatWereWrittenWithoutThem) {
+  World world;
+  world.Add({.spec = 1, .sequence = 1, .bytes = 800, .first = 0, .last = 9});
+  world.Add({.partition = 4, .sequence = 2, .bytes = 800, .first = 9, .last = 9});
+  world.Add({.partition = 5, .sequence = 3, .bytes = 800, .first = 10, .last = 19});
+  CompactionRules rules = Rules();
+  EXPECT_TRUE(world.Plan(rules).groups.empty());
+  rules.without_buckets = IntoOne;
+  const CompactionPlan plan = world.Plan(rules);
+  ASSERT_EQ(Groups(plan), (Numbers{{0, 1}}));
+  EXPECT_EQ(plan.groups[0].reason, CompactionReason::kOverlap);
+  EXPECT_EQ(plan.groups[0].home.spec_id, 1);
+  EXPECT_TRUE(After(world, plan).Plan(rules).groups.empty());
+  rules.dedup = false;  // nothing is replaced
+  EXPECT_TRUE(world.Plan(rules).groups.empty());
+  rules.dedup = true;  // too much to write again
+  rules.target_bytes = 800;
+  EXPECT_TRUE(world.Plan(rules).groups.empty());
 }
 
 TEST(Plan, CutsAtAFileInTheWay) {

@@ -71,6 +71,20 @@ TEST_F(Granularity, WholeSpansThatAreOldEnoughMove) {
             "time_month=1969-12/host_bucket=3");
 }
 
+TEST_F(Granularity, APartitionWithoutBucketsIsThatOfTheSameSpan) {
+  const iceberg::Value hour(int32_t{490'000}), bucket(int32_t{3});
+  for (const int spec : {0, 1, 2}) {
+    const auto whole = WithoutBuckets({spec, {hour, bucket}}, metadata_);
+    ASSERT_TRUE(whole);
+    const auto& fields = iceberg::SpecById(metadata_, whole->spec_id)->fields;
+    ASSERT_EQ(fields.size(), 1u);
+    EXPECT_EQ(fields[0].field_id, iceberg::SpecById(metadata_, spec)->fields[0].field_id);
+    EXPECT_EQ(whole->partition.size(), 1u);
+    EXPECT_FALSE(WithoutBuckets(*whole, metadata_));
+  }
+  EXPECT_FALSE(WithoutBuckets({17, {hour}}, metadata_));
+}
+
 TEST_F(Granularity, LongerPartitionsAreNotSplit) {
   EXPECT_EQ(Home(1, "2026-07-01 00:00:00Z", "2026-07-01 11:00:00Z"), "");
   EXPECT_EQ(Home(1, "2026-06-01 00:00:00Z", "2026-06-01 11:00:00Z"), "");
