@@ -21,12 +21,14 @@ bool HasDeletes(const scan::ScanFile& file) {
   return !file.position_deletes.empty() || !file.equality_deletes.empty();
 }
 
-// 0 below 256 KiB, 1 below 1 MiB, 2 below 4 MiB, ... What repeats itself may take a few bits a row,
-// but is decoded, merged and encoded row by row: a row counts for a number at least.
+// 0 below 64 KiB, 1 below 256 KiB, 2 below 1 MiB, ... Only the lowest tier keeps what it merged
+// until that has grown out of it, rewritten each time: with a limit four times as high twice as
+// many rows of a stream of small appends were written again. What repeats itself may take a few
+// bits a row, but is decoded, merged and encoded row by row: a row counts for a number at least.
 int TierOf(int64_t bytes, int64_t rows) {
   const int64_t weight = std::max(bytes, rows * static_cast<int64_t>(sizeof(int64_t)));
   int tier = 0;
-  for (int64_t limit = 256 << 10; weight >= limit && tier < 20; limit *= 4) ++tier;
+  for (int64_t limit = 64 << 10; weight >= limit && tier < 20; limit *= 4) ++tier;
   return tier;
 }
 

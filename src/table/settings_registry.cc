@@ -142,7 +142,7 @@ const std::vector<SettingDef>& Rows() {
        "it does not take long.",
        "timelake.auto-maintain-bytes"},
       {"compact-min-files", "8", kLayout, kInteger, 2, INT32_MAX, "",
-       "So many files of about one size (below 256 KiB, 1 MiB, 4 MiB, ...) are merged by appends.",
+       "So many files of about one size (below 64 KiB, 256 KiB, 1 MiB, ...) are merged by appends.",
        "timelake.compact-min-files"},
       {"compact-cold-after", "1h", kLayout, kDuration, 0, kThousandYears, "off",
        "A partition whose end is this long ago, by the clock and by the table's newest rows, is "

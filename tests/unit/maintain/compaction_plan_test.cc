@@ -468,12 +468,12 @@ TEST(Plan, TiersAreFourTimesAsLargeAsTheOneBefore) {
     for (LiveFile& file : files) file.small = true;
     return !PlanCompaction(files, rules, world.Meet()).groups.empty();
   };
-  EXPECT_TRUE(merged(1, 256 * kKibi - 1));
+  EXPECT_TRUE(merged(1, 64 * kKibi - 1));
+  EXPECT_FALSE(merged(64 * kKibi - 1, 64 * kKibi));
+  EXPECT_TRUE(merged(64 * kKibi, 256 * kKibi - 1));
   EXPECT_FALSE(merged(256 * kKibi - 1, 256 * kKibi));
   EXPECT_TRUE(merged(256 * kKibi, 1024 * kKibi - 1));
   EXPECT_FALSE(merged(1024 * kKibi - 1, 1024 * kKibi));
-  EXPECT_TRUE(merged(1024 * kKibi, 4096 * kKibi - 1));
-  EXPECT_FALSE(merged(4096 * kKibi - 1, 4096 * kKibi));
 }
 
 // What repeats itself is small, but merging goes by rows.
@@ -490,8 +490,8 @@ TEST(Plan, ARowWeighsEightBytesAtLeast) {
     for (LiveFile& file : files) file.small = true;
     return !PlanCompaction(files, rules, world.Meet()).groups.empty();
   };
-  EXPECT_TRUE(merged((256 << 10) / 8 - 1));
-  EXPECT_FALSE(merged((256 << 10) / 8));
+  EXPECT_TRUE(merged((64 << 10) / 8 - 1));
+  EXPECT_FALSE(merged((64 << 10) / 8));
 }
 
 TEST(Plan, AfterAppendsAColdPartitionWaitsForMoreLateRows) {
@@ -503,7 +503,7 @@ TEST(Plan, AfterAppendsAColdPartitionWaitsForMoreLateRows) {
   rules.cold = [](const LiveFile&) { return true; };
   EXPECT_TRUE(world.Plan(rules).groups.empty());
   world.Add({.sequence = 3, .bytes = 40});
-  EXPECT_EQ(Groups(world.Plan(rules)), (Numbers{{0, 1, 2}}));  // a tier: all are below 256 KiB
+  EXPECT_EQ(Groups(world.Plan(rules)), (Numbers{{0, 1, 2}}));  // a tier: all are below 64 KiB
   rules.tier_files = 4;
   EXPECT_TRUE(world.Plan(rules).groups.empty());
   world.Add({.sequence = 4, .bytes = 20});
