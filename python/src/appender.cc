@@ -39,13 +39,13 @@ nb::dict ToDict(const AppenderStats& stats) {
 int64_t Append(const AppenderObject& self, nb::handle source) {
   std::shared_ptr<BatchSource> batches;
   nb::try_cast(source, batches);
-  const BatchReaderPtr reader = ImportSource(source);
+  BegunSource begun = Begin(ImportSource(source));
   CallOptions call;
   call.may_abandon = false;
-  auto work = [appender = self.core(),
-               reader](const std::shared_ptr<Call>& call) -> arrow::Result<int64_t> {
+  auto work = [appender = self.core(), begun = std::move(begun)](
+                  const std::shared_ptr<Call>& call) mutable -> arrow::Result<int64_t> {
     const auto count = std::make_shared<ReadCount>();
-    return appender->Append(ReadOnCallingThread(reader, call, count).get());
+    return appender->Append(ReadOnCallingThread(std::move(begun), call, count).get());
   };
   try {
     return RunCall<int64_t>(call, std::move(work));

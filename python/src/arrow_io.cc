@@ -1,5 +1,7 @@
 #include "arrow_io.h"
 
+#include <chrono>
+
 #include <arrow/c/bridge.h>
 #include <arrow/type.h>
 #include <nanobind/stl/shared_ptr.h>
@@ -66,18 +68,26 @@ class SourceReader : public arrow::RecordBatchReader {
 
 class CallerReader : public arrow::RecordBatchReader {
  public:
-  CallerReader(BatchReaderPtr reader, std::shared_ptr<Call> call, std::shared_ptr<ReadCount> count)
-      : reader_(std::move(reader)), call_(std::move(call)), count_(std::move(count)) {}
-  SchemaPtr schema() const override { return reader_->schema(); }
+  CallerReader(BegunSource source, std::shared_ptr<Call> call, std::shared_ptr<ReadCount> count)
+      : source_(std::move(source)), call_(std::move(call)), count_(std::move(count)) {}
+  SchemaPtr schema() const override { return source_.reader->schema(); }
   arrow::Status ReadNext(BatchPtr* batch) override {
-    ARROW_RETURN_NOT_OK(
-        call_->OnCallingThread([reader = reader_, batch] { return reader->ReadNext(batch); }));
+    if (!source_.first.empty()) {
+      *batch = std::move(source_.first.front());
+      source_.first.pop_front();
+    } else if (source_.ended) {
+      batch->reset();
+      return source_.failure;
+    } else {
+      ARROW_RETURN_NOT_OK(call_->OnCallingThread(
+          [reader = source_.reader, batch] { return reader->ReadNext(batch); }));
+    }
     if (*batch) count_->rows += (*batch)->num_rows();
     return arrow::Status::OK();
   }
 
  private:
-  const BatchReaderPtr reader_;
+  BegunSource source_;
   const std::shared_ptr<Call> call_;
   const std::shared_ptr<ReadCount> count_;
 };
@@ -134,9 +144,27 @@ nb::object ExportBatch(const arrow::RecordBatch& batch) {
   return nb::make_tuple(first, ToCapsule(std::move(array), kArray, FreeArray));
 }
 
-BatchReaderPtr ReadOnCallingThread(BatchReaderPtr reader, std::shared_ptr<Call> call,
+BegunSource Begin(BatchReaderPtr reader) {
+  using Clock = std::chrono::steady_clock;
+  constexpr int64_t kRows = 1 << 16;
+  constexpr auto kTime = std::chrono::milliseconds(5);
+  nb::gil_scoped_release release;
+  BegunSource source{std::move(reader), {}, false, arrow::Status::OK()};
+  const auto until = Clock::now() + kTime;
+  for (int64_t rows = 0; rows < kRows && !source.ended && Clock::now() < until;) {
+    BatchPtr batch;
+    source.failure = source.reader->ReadNext(&batch);
+    source.ended = !source.failure.ok() || batch == nullptr;
+    if (source.ended) break;
+    rows += batch->num_rows();
+    source.first.push_back(std::move(batch));
+  }
+  return source;
+}
+
+BatchReaderPtr ReadOnCallingThread(BegunSource source, std::shared_ptr<Call> call,
                                    std::shared_ptr<ReadCount> count) {
-  return std::make_shared<CallerReader>(std::move(reader), std::move(call), std::move(count));
+  return std::make_shared<CallerReader>(std::move(source), std::move(call), std::move(count));
 }
 
 arrow::Status BatchSource::Next(BatchPtr* batch) {

@@ -33,8 +33,20 @@ struct ReadCount {
   std::atomic<int64_t> rows{0};
 };
 
-// `reader` read on the thread that made the call.
-BatchReaderPtr ReadOnCallingThread(BatchReaderPtr reader, std::shared_ptr<Call> call,
+// A source, and the batches that it gave at once.
+struct BegunSource {
+  BatchReaderPtr reader;
+  std::deque<BatchPtr> first;
+  bool ended = false;     // there are no more
+  arrow::Status failure;  // why not, if it failed
+};
+
+// Reads what comes within a moment, some ten thousand rows at most, so that a call with few rows
+// need not change threads for them. With the GIL held.
+BegunSource Begin(BatchReaderPtr reader);
+
+// The rest is read on the thread that made the call.
+BatchReaderPtr ReadOnCallingThread(BegunSource source, std::shared_ptr<Call> call,
                                    std::shared_ptr<ReadCount> count);
 
 // The batches that a Python iterator gives, each with `__arrow_c_array__`. What Python raises is

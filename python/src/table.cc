@@ -182,7 +182,7 @@ nb::dict Append(const TableObject& self, nb::handle source, const nb::dict& give
   AppendOptions options = ToAppendOptions(given);
   std::shared_ptr<BatchSource> batches;
   nb::try_cast(source, batches);
-  const BatchReaderPtr reader = ImportSource(source);
+  BegunSource begun = Begin(ImportSource(source));
   auto progress = std::make_shared<Progress>();
   auto count = std::make_shared<ReadCount>();
   CallOptions call;
@@ -195,10 +195,10 @@ nb::dict Append(const TableObject& self, nb::handle source, const nb::dict& give
     };
   }
   auto outcome = std::make_shared<Outcome<AppendResult>>();
-  auto work = [table, options, reader, count,
+  auto work = [table, options, begun = std::move(begun), count,
                outcome](const std::shared_ptr<Call>& call) mutable -> arrow::Status {
     options.cancelled = [call] { return call->cancelled(); };
-    const auto input = ReadOnCallingThread(reader, call, count);
+    const auto input = ReadOnCallingThread(std::move(begun), call, count);
     ARROW_ASSIGN_OR_RAISE(AppendResult result, table->Append(input.get(), options));
     const std::lock_guard lock(outcome->mutex);
     outcome->result = result;

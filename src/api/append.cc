@@ -197,7 +197,7 @@ Result<std::unique_ptr<AppendCall::Round>> AppendCall::Write(
   const bool may_prepare = !create_ && round->target.contract.is_time_series();
   if (may_prepare && metadata == round->base.metadata) {
     write_options.on_newest = [&env, round = round.get()](const auto& newest) {
-      auto prepared = index::PrepareIndex(env, *round->base.metadata, newest, round->target.schema);
+      auto prepared = index::PrepareIndex(env, round->base, newest, round->target.schema);
       if (prepared.ok()) round->index = *std::move(prepared);  // else the commit finds out why
     };
   }
@@ -232,7 +232,7 @@ Result<table::AppendOutcome> AppendCall::Commit(const Round& round) const {
       if (round.index && on.metadata == round.base.metadata) {
         return index::NamedIndex(env, handle.folder(), snapshot_id, *round.index);
       }
-      return index::NextIndex(env, handle.folder(), *on.metadata, snapshot_id, round.written.newest,
+      return index::NextIndex(env, handle.folder(), on, snapshot_id, round.written.newest,
                               round.target.schema);
     };
   }

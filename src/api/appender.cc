@@ -8,7 +8,6 @@
 #include <thread>
 #include <utility>
 
-#include <arrow/util/byte_size.h>
 #include <fmt/format.h>
 
 #include "api/append.h"
@@ -19,6 +18,7 @@
 #include "table/table_impl.h"
 #include "timelake/ingest.h"
 #include "write/align.h"
+#include "write/array_bytes.h"
 
 namespace timelake {
 namespace {
@@ -241,7 +241,7 @@ Result<int64_t> Appender::Impl::Append(arrow::RecordBatchReader* reader) {
   if (waiting_.batches.empty()) waiting_.since = Steady::now();
   for (auto& batch : batches) {
     waiting_.rows += batch->num_rows();
-    waiting_.bytes += arrow::util::ReferencedBufferSize(*batch).ValueOr(0);
+    for (const auto& column : batch->column_data()) waiting_.bytes += write::BytesOf(*column);
     waiting_.batches.push_back(std::move(batch));
   }
   waiting_.last = ++last_write_;

@@ -13,19 +13,22 @@ Helpers::Helpers(int most) : most_(most), process_(getpid()) {}
 bool Helpers::of_this_process() const { return process_ == getpid(); }
 
 void Helpers::Ask(const Task& task, int times) {
-  std::lock_guard lock(mutex_);
-  for (int i = 0; i < times; ++i) tasks_.push_back(task);
-  try {
-    while (idle_ < tasks_.size() && threads_ < most_) {
-      std::thread([this] { Run(); }).detach();
-      ++threads_;
-      ++idle_;
+  {
+    std::lock_guard lock(mutex_);
+    for (int i = 0; i < times; ++i) tasks_.push_back(task);
+    try {
+      while (idle_ < tasks_.size() && threads_ < most_) {
+        std::thread([this] { Run(); }).detach();
+        ++threads_;
+        ++idle_;
+      }
+    } catch (const std::system_error&) {
+      // No more threads to be had: those that run do it, or the caller alone.
+      if (threads_ == 0) tasks_.clear();
     }
-  } catch (const std::system_error&) {
-    // No more threads to be had: those that run do it, or the caller alone.
-    if (threads_ == 0) tasks_.clear();
   }
-  times == 1 ? some_.notify_one() : some_.notify_all();
+  // One each: a dozen others that wait would cost more than many a task.
+  for (int i = 0; i < times; ++i) some_.notify_one();
 }
 
 Helpers* HelpersOf(std::atomic<Helpers*>* place, int most) {

@@ -120,6 +120,10 @@ std::shared_ptr<arrow::RecordBatch> Recall(const table::Env& env, const std::str
 void Remember(const table::Env& env, const std::string& uri,
               const std::shared_ptr<arrow::RecordBatch>& rows) {
   if (!env.cache) return;
+  // Who recalls it compares its schema, by what Arrow writes into it when first asked: before it is
+  // shared.
+  rows->schema()->fingerprint();
+  rows->schema()->metadata_fingerprint();
   env.cache->Put<arrow::RecordBatch>(CacheKey(uri), rows, arrow::util::TotalBufferSize(*rows));
 }
 

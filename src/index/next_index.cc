@@ -83,17 +83,17 @@ Result<table::IndexObject> WholeIndex(const table::Env& env, const std::string& 
   return NamedIndex(env, folder, snapshot_id, index);
 }
 
-Result<std::optional<PreparedIndex>> PrepareIndex(const table::Env& env,
-                                                  const iceberg::TableMetadata& base,
+Result<std::optional<PreparedIndex>> PrepareIndex(const table::Env& env, const table::Version& on,
                                                   const Batch& newest,
                                                   const iceberg::Schema& schema) {
+  const iceberg::TableMetadata& base = *on.metadata;
   // The rows were aligned to another schema than the one now current: no index for this snapshot; a
   // later append builds it again from the files.
   if (!iceberg::SameFields(schema, *iceberg::CurrentSchema(base))) return std::nullopt;
   Batch rows = newest;
   if (const auto* head = iceberg::CurrentSnapshot(base)) {
     TL_ASSIGN_OR_RAISE(const table::Contract contract, table::ReadContract(base));
-    if (!table::IsShared(base)) {
+    if (!table::IsShared(on)) {
       TL_ASSIGN_OR_RAISE(auto part, NextPart(env, base, *head, newest, schema, contract));
       if (part) return part;
     }
@@ -107,8 +107,8 @@ Result<std::optional<PreparedIndex>> PrepareIndex(const table::Env& env,
 
 Result<std::optional<table::IndexObject>> NextIndex(const table::Env& env,
                                                     const std::string& folder,
-                                                    const iceberg::TableMetadata& base,
-                                                    int64_t snapshot_id, const Batch& newest,
+                                                    const table::Version& base, int64_t snapshot_id,
+                                                    const Batch& newest,
                                                     const iceberg::Schema& schema) {
   TL_ASSIGN_OR_RAISE(const auto prepared, PrepareIndex(env, base, newest, schema));
   if (!prepared) return std::nullopt;

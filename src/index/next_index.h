@@ -29,8 +29,7 @@ struct PreparedIndex {
   std::map<std::string, std::string> summary;  // what tells of it besides its URI
 };
 // `newest` has the newest row of each series among the new rows, in `schema`.
-Result<std::optional<PreparedIndex>> PrepareIndex(const table::Env& env,
-                                                  const iceberg::TableMetadata& base,
+Result<std::optional<PreparedIndex>> PrepareIndex(const table::Env& env, const table::Version& base,
                                                   const std::shared_ptr<arrow::RecordBatch>& newest,
                                                   const iceberg::Schema& schema);
 
@@ -40,7 +39,7 @@ table::IndexObject NamedIndex(const table::Env& env, const std::string& folder, 
 
 // Both at once.
 Result<std::optional<table::IndexObject>> NextIndex(
-    const table::Env& env, const std::string& folder, const iceberg::TableMetadata& base,
+    const table::Env& env, const std::string& folder, const table::Version& base,
     int64_t snapshot_id, const std::shared_ptr<arrow::RecordBatch>& newest,
     const iceberg::Schema& schema);
 

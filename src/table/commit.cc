@@ -165,6 +165,8 @@ CommitResult CommitRun::Acknowledge(Sent* sent, store::ObjectInfo info, int64_t 
       std::make_shared<const iceberg::TableMetadata>(std::move(sent->attempt.metadata));
   result.version.info = std::move(info);
   result.version.proved_boot_us = put_boot_us;
+  // What this library makes of a table that it alone writes is such a table.
+  if (sent->base && !IsShared(sent->base)) result.version.shared = false;
   result.attempts = attempts_;
   result.committed = true;
   result.snapshot_id = sent->attempt.snapshot_id;
@@ -224,7 +226,7 @@ Result<CommitRun::Done> CommitRun::Judge(const SentPtr& sent, const store::Objec
 Result<CommitRun::Done> CommitRun::AfterWin(const SentPtr& sent, store::ObjectInfo info,
                                             int64_t put_boot_us) {
   const Version& base = sent->base;
-  const bool shared = env_.rules->shared_list && IsShared(*base.metadata);
+  const bool shared = env_.rules->shared_list && IsShared(base);
   const bool proof_young = base.proved_boot_us != kNever &&
                            env_.clock->BootMicros() - base.proved_boot_us < HalfAge(base);
   const bool skip = env_.rules->base_skip && proof_young && !shared;

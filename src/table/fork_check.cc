@@ -78,7 +78,7 @@ ForkVerdict ByListing(const ForkCheck& check, const Newest& newest) {
 
 ForkAnswer CheckFork(const ForkCheck& check) {
   const Env& env = check.handle.env();
-  if (!(env.rules->shared_list && IsShared(*check.base.metadata))) {
+  if (!(env.rules->shared_list && IsShared(check.base))) {
     auto unchanged = BaseUnchanged(check);
     if (!unchanged.ok()) return {};
     if (*unchanged) return {ForkVerdict::kReal, std::nullopt};

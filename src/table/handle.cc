@@ -21,7 +21,10 @@ bool Handle::Learn(const Version& version) {
   const bool newer = !known_ || version.number > known_.number;
   const bool later_proof =
       known_ && version.number == known_.number && version.proved_boot_us > known_.proved_boot_us;
-  if (newer || later_proof) known_ = version;
+  if (newer || later_proof) {
+    known_ = version;
+    known_.shared = IsShared(version);
+  }
   return true;
 }
 

@@ -24,6 +24,7 @@ struct Version {
   // Boot time read before the request that proved this version newest, or that wrote it; kNever:
   // it was seen, but a newer one may have existed already.
   int64_t proved_boot_us = kNever;
+  std::optional<bool> shared;  // IsShared of the metadata, where that is known without looking
 
   explicit operator bool() const { return metadata != nullptr; }
 };

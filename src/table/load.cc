@@ -70,7 +70,7 @@ Result<std::optional<Version>> FindByProbing(const Handle& handle, Version versi
 
 Result<std::optional<Version>> FindNewest(const Handle& handle, const Version& start) {
   const Env& env = handle.env();
-  const bool shared = start && env.rules->shared_list && IsShared(*start.metadata);
+  const bool shared = start && env.rules->shared_list && IsShared(start);
   if (start && !shared) {
     TL_ASSIGN_OR_RAISE(auto found, FindByProbing(handle, start));
     if (found) return found;

@@ -71,7 +71,7 @@ Result<Attempt> FinishSnapshot(const Handle& handle, const Version& base, Snapsh
   }
   CarryPosition(*base.metadata, &snapshot.summary);
   CarryHistory(*base.metadata, &snapshot);
-  if (IsShared(*base.metadata)) attempt.metadata.properties[kShared] = "true";
+  if (IsShared(base)) attempt.metadata.properties[kShared] = "true";
   attempt.snapshot_id = snapshot.snapshot_id;
   attempt.on_success = [env, uri = snapshot.manifest_list, rows = std::move(rows), remember_index] {
     RememberRows(env, uri, rows);

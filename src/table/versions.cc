@@ -47,6 +47,10 @@ bool IsShared(const iceberg::TableMetadata& metadata) {
                      [](const auto& snapshot) { return !snapshot.summary.contains(kWriter); });
 }
 
+bool IsShared(const Version& version) {
+  return version.shared ? *version.shared : IsShared(*version.metadata);
+}
+
 bool IsDropped(const iceberg::TableMetadata& metadata) {
   return metadata.properties.contains(kDropped);
 }

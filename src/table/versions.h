@@ -24,6 +24,8 @@ int64_t AgeOf(const iceberg::TableMetadata& metadata);
 // Whether an engine other than this library has left its mark: then versions may be freed by rules
 // that are not ours, and only a listing proves anything.
 bool IsShared(const iceberg::TableMetadata& metadata);
+// Without looking at every snapshot, where the version knows.
+bool IsShared(const Version& version);
 
 bool IsDropped(const iceberg::TableMetadata& metadata);
 

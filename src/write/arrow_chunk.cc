@@ -21,12 +21,11 @@ class ArrowChunk : public ColumnChunk {
       : place_(place),
         arrow_properties_(parquet::default_arrow_writer_properties()),
         context_(CurrentPool(), arrow_properties_.get()) {
-    const auto path = place.descriptor->path();
-    const auto options = place.properties->codec_options(path);
+    const auto& options = place.own->codec_options();
     // Into memory: chunks are filled at once, but lie one behind the other in the file.
     auto pages = parquet::PageWriter::Open(
-        sink, place.properties->compression(path), place.metadata,
-        static_cast<int16_t>(place.row_group), static_cast<int16_t>(place.column), CurrentPool(),
+        sink, place.own->compression(), place.metadata, static_cast<int16_t>(place.row_group),
+        static_cast<int16_t>(place.column), CurrentPool(),
         /*buffered_row_group=*/true, nullptr, nullptr, place.properties->page_checksum_enabled(),
         place.column_index, place.offset_index,
         options != nullptr ? *options : arrow::util::CodecOptions{});

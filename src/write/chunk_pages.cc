@@ -21,12 +21,10 @@ using arrow::Compression;
 
 ChunkPages::ChunkPages(const ChunkPlace& place)
     : place_(place), unencoded_(parquet::SizeStatistics::Make(place.descriptor)) {
-  const auto path = place.descriptor->path();
-  const auto& properties = *place.properties;
-  statistics_ = properties.statistics_enabled(path);
-  most_statistics_ = properties.max_statistics_size(path);
-  compression_ = properties.compression(path);
-  level_ = properties.compression_level(path);
+  statistics_ = place.own->statistics_enabled();
+  most_statistics_ = place.own->max_statistics_size();
+  compression_ = place.own->compression();
+  level_ = place.own->compression_level();
 }
 
 bool ChunkPages::entropy_coded() const {
@@ -44,7 +42,7 @@ Result<const PageBytes*> ChunkPages::Compress(const PageBytes& page) {
   if (compression_ == Compression::UNCOMPRESSED) return &page;
   const bool zstd = compression_ == Compression::ZSTD;
   if (!zstd && !codec_) {
-    const auto options = place_.properties->codec_options(place_.descriptor->path());
+    const auto options = place_.own->codec_options();
     TL_ASSIGN_OR_RAISE(codec_, options != nullptr
                                    ? arrow::util::Codec::Create(compression_, *options)
                                    : arrow::util::Codec::Create(compression_));

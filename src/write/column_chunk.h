@@ -15,6 +15,7 @@ class BloomFilter;
 class ColumnChunkMetaDataBuilder;
 class ColumnDescriptor;
 class ColumnIndexBuilder;
+class ColumnProperties;
 class OffsetIndexBuilder;
 class WriterProperties;
 }  // namespace parquet
@@ -25,6 +26,7 @@ namespace timelake::write {
 struct ChunkPlace {
   const parquet::ColumnDescriptor* descriptor = nullptr;
   const parquet::WriterProperties* properties = nullptr;
+  const parquet::ColumnProperties* own = nullptr;  // the column's among them
   ColumnPlan plan;
   int row_group = 0;
   int column = 0;

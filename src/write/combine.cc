@@ -11,12 +11,12 @@
 #include <arrow/array/concatenate.h>
 #include <arrow/compute/api.h>
 #include <arrow/util/bitmap_ops.h>
-#include <arrow/util/byte_size.h>
 
 #include "base/memory.h"
 #include "base/parallel.h"
 #include "base/text.h"
 #include "iceberg/arrow_schema.h"
+#include "write/array_bytes.h"
 #include "write/string_codes.h"
 
 namespace timelake::write {
@@ -235,7 +235,7 @@ Result<Rows> Combine(const Target& target, std::vector<std::shared_ptr<arrow::Re
     }
     const auto look = [&](const arrow::Array& array) {
       rows.may_hold_nan[i] = rows.may_hold_nan[i] || HoldsNan(*array.data());
-      bytes[i] += arrow::util::ReferencedBufferSize(array).ValueOr(0);
+      bytes[i] += BytesOf(*array.data());
     };
     if (rows.columns[i] != nullptr) look(*rows.columns[i]);
     for (const auto& part : rows.parts[i]) look(*part);

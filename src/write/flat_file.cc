@@ -63,6 +63,7 @@ Status FlatFile::BeginRowGroup(const MakeChunk& make) {
     ChunkPlace place;
     place.descriptor = plan_.schema->Column(i);
     place.properties = plan_.properties.get();
+    place.own = &plan_.properties->column_properties(place.descriptor->path());
     place.plan = plans_[static_cast<size_t>(i)];
     place.row_group = row_groups_;
     place.column = i;
@@ -70,7 +71,7 @@ Status FlatFile::BeginRowGroup(const MakeChunk& make) {
     place.ordered_by = std::any_of(sorting.begin(), sorting.end(),
                                    [&](const auto& by) { return by.column_idx == i; });
     place.metadata = row_group_->NextColumnChunk();
-    if (place.properties->statistics_enabled(place.descriptor->path())) {
+    if (place.own->statistics_enabled()) {
       place.column_index = page_index_->GetColumnIndexBuilder(i);
     }
     place.offset_index = page_index_->GetOffsetIndexBuilder(i);

@@ -8,7 +8,8 @@
 
 #include <arrow/array.h>
 #include <arrow/extension_type.h>
-#include <arrow/util/byte_size.h>
+
+#include "write/array_bytes.h"
 
 namespace timelake::write {
 namespace {
@@ -18,11 +19,6 @@ constexpr int64_t kSortBytes = 24;
 // No column of strings may outgrow 32-bit offsets.
 constexpr int64_t kMostHeld = int64_t{1900} << 20;
 constexpr int64_t kMostMerged = int64_t{512} << 20;
-
-// Of a part of larger buffers, that part. Buffers that cannot be told apart count as a whole.
-int64_t BytesOf(const arrow::ArrayData& data) {
-  return arrow::util::ReferencedBufferSize(data).ValueOr(arrow::util::TotalBufferSize(data));
-}
 
 // Rows whose keys are looked at. Of fewer series than that the keys are small beside the rows.
 constexpr int64_t kSampledRows = 1 << 16;

@@ -65,7 +65,8 @@ std::vector<Leaf> LeavesOf(const parquet::SchemaDescriptor& schema) {
     const auto* root = schema.GetColumnRoot(i);
     const auto type = column->physical_type();
     leaves.push_back({static_cast<size_t>(schema.group_node()->FieldIndex(*root)),
-                      column->path()->ToDotString(), root->is_primitive(),
+                      root->is_primitive() ? column->name() : column->path()->ToDotString(),
+                      root->is_primitive(),
                       type == parquet::Type::FLOAT || type == parquet::Type::DOUBLE});
   }
   return leaves;

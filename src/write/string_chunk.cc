@@ -94,12 +94,13 @@ class StringChunk : public ColumnChunk {
  private:
   Status Take(const std::shared_ptr<arrow::Array>& dictionary) {
     if (dictionary_ != nullptr && dictionary->data() == dictionary_->data()) return Status::OK();
-    const std::string name = place_.descriptor->path()->ToDotString();
     if (dictionary_ != nullptr) {
-      return InternalError("rows of column {} come with several dictionaries", name);
+      return InternalError("rows of column {} come with several dictionaries",
+                           place_.descriptor->path()->ToDotString());
     }
     if (dictionary->null_count() > 0) {
-      return InternalError("the dictionary of column {} holds a null", name);
+      return InternalError("the dictionary of column {} holds a null",
+                           place_.descriptor->path()->ToDotString());
     }
     dictionary_ = dictionary;
     const auto& strings = static_cast<const arrow::StringArray&>(*dictionary);

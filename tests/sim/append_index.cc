@@ -6,7 +6,7 @@ namespace timelake::sim {
 
 table::IndexFn AppendIndex(table::Handle& handle, const DataFiles& data) {
   return [&handle, &data](const table::Version& base, int64_t snapshot_id) {
-    return index::NextIndex(handle.env(), handle.folder(), *base.metadata, snapshot_id, data.newest,
+    return index::NextIndex(handle.env(), handle.folder(), base, snapshot_id, data.newest,
                             data.schema);
   };
 }
