@@ -30,9 +30,9 @@ struct CompactionRules {
   bool has_order = false;  // the writer can follow the table's order; else no file counts as sorted
   int64_t target_bytes = 0;
   bool full = false;  // every partition, as a whole
-  // After an append: 0, or how many files of one tier (below 64 KiB, 256 KiB, 1 MiB, ...) are merged
-  // in partitions that are not `cold`; what the other rules find waits until they are. In cold
-  // ones, too, less than an eighth that came late is only merged with its like.
+  // After an append: 0, or how many files of one tier (below 64 KiB, 256 KiB, 1 MiB, ...) are
+  // merged in partitions that are not `cold`; what the other rules find waits until they are. In
+  // cold ones, too, less than an eighth that came late is only merged with its like.
   int64_t tier_files = 0;
   std::function<bool(const LiveFile&)> cold = {};  // set with tier_files
   // Where a file's rows belong when they are rewritten; none: in its own partition. Not set:
