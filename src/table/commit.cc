@@ -165,8 +165,9 @@ CommitResult CommitRun::Acknowledge(Sent* sent, store::ObjectInfo info, int64_t 
       std::make_shared<const iceberg::TableMetadata>(std::move(sent->attempt.metadata));
   result.version.info = std::move(info);
   result.version.proved_boot_us = put_boot_us;
-  // What this library makes of a table that it alone writes is such a table.
-  if (sent->base && !IsShared(sent->base)) result.version.shared = false;
+  if (sent->base && !IsShared(sent->base)) {
+    result.version.shared = SaysShared(*result.version.metadata);
+  }
   result.attempts = attempts_;
   result.committed = true;
   result.snapshot_id = sent->attempt.snapshot_id;

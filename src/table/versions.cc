@@ -38,11 +38,14 @@ int64_t AgeOf(const iceberg::TableMetadata& metadata) {
   return settings.ok() ? settings->metadata_min_age_us : kHour;
 }
 
-bool IsShared(const iceberg::TableMetadata& metadata) {
+bool SaysShared(const iceberg::TableMetadata& metadata) {
   const auto& properties = metadata.properties;
-  if (auto it = properties.find(kShared); it != properties.end() && it->second == "true")
-    return true;
-  if (!properties.contains(kWriter)) return true;
+  const auto found = properties.find(kShared);
+  return (found != properties.end() && found->second == "true") || !properties.contains(kWriter);
+}
+
+bool IsShared(const iceberg::TableMetadata& metadata) {
+  if (SaysShared(metadata)) return true;
   return std::any_of(metadata.snapshots.begin(), metadata.snapshots.end(),
                      [](const auto& snapshot) { return !snapshot.summary.contains(kWriter); });
 }

@@ -24,6 +24,9 @@ int64_t AgeOf(const iceberg::TableMetadata& metadata);
 // Whether an engine other than this library has left its mark: then versions may be freed by rules
 // that are not ours, and only a listing proves anything.
 bool IsShared(const iceberg::TableMetadata& metadata);
+// By the properties alone: of what this library makes of a version that is not shared, whose
+// snapshots are all its own.
+bool SaysShared(const iceberg::TableMetadata& metadata);
 // Without looking at every snapshot, where the version knows.
 bool IsShared(const Version& version);
 

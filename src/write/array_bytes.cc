@@ -12,8 +12,7 @@ int64_t BitmapBytes(int64_t bits) { return arrow::bit_util::BytesForBits(bits); 
 
 int64_t StringBytes(const arrow::ArrayData& data) {
   const auto* offsets = data.GetValues<int32_t>(1);
-  return offsets[data.length] - offsets[0] +
-         (data.length + 1) * static_cast<int64_t>(sizeof(int32_t));
+  return offsets[data.length] - offsets[0] + data.length * static_cast<int64_t>(sizeof(int32_t));
 }
 
 // -1: of a type whose values have arrays of their own.

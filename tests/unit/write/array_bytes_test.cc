@@ -41,8 +41,8 @@ TEST(ArrayBytes, OfTextAreItsOffsetsAndCharacters) {
   arrow::StringBuilder builder;
   for (const char* one : {"a", "", "bcd", "efgh"}) ASSERT_TRUE(builder.Append(one).ok());
   const auto array = builder.Finish().ValueOrDie();
-  EXPECT_EQ(BytesOf(*array->data()), 8 + 5 * 4);
-  EXPECT_EQ(BytesOf(*array->Slice(2, 1)->data()), 3 + 2 * 4);
+  EXPECT_EQ(BytesOf(*array->data()), 8 + 4 * 4);
+  EXPECT_EQ(BytesOf(*array->Slice(2, 1)->data()), 3 + 1 * 4);
 }
 
 }  // namespace
