@@ -71,10 +71,12 @@ class Bench:
         self.lines = []
 
     def turns(self, runs, do, **task):
-        """Answers of each system to the same task, in turn; the first round warms up."""
+        """Answers of each system to the same task, in turn; the first round warms up. Each begins with a clean disk:
+        what one leaves unwritten would else be written when the other syncs."""
         answers = {}
         for run in range(runs + 1):
             for system in self.random.sample(self.systems, len(self.systems)):
+                os.sync()
                 answer = system.ask(do, **task)
                 if answer is not None and (run > 0 or runs == 0):
                     answers.setdefault(system.name, []).append(answer)

@@ -40,20 +40,6 @@ std::optional<maintain::TimeWindow> WindowOf(const write::Target& target,
   return maintain::TimeWindow{Later(window.first, -2 * chunk), Later(window.last, chunk)};
 }
 
-// Snapshots since the last one that merged files, so that the next merge finds as many small files
-// as it takes, and not one less; where the newest ones do not tell, all of the table's. Whichever
-// process it is that appends.
-int64_t SinceMerge(const iceberg::TableMetadata& metadata) {
-  constexpr size_t kNewest = 64;
-  const auto& snapshots = metadata.snapshots;
-  for (size_t back = 0; back < std::min(kNewest, snapshots.size()); ++back) {
-    if (snapshots[snapshots.size() - 1 - back].operation() == "replace") {
-      return static_cast<int64_t>(back);
-    }
-  }
-  return metadata.last_sequence_number;
-}
-
 class After {
  public:
   After(table::Handle& handle, const write::Target& target, const AppendOptions& options)
@@ -140,7 +126,7 @@ void MaintainAfter(table::Handle& handle, const write::Target& target,
   // Looking costs reading: so only now and then, whichever process it is that appends then. Not all
   // at once, for no append should take much longer than others.
   const int64_t often = settings.compact_min_files;
-  const int64_t place = SinceMerge(*version.metadata) % often;
+  const int64_t place = head->sequence_number % often;
   After after(handle, target, options);
   Status status;
   if (place == 0) status = after.Merge(written, version, result);
