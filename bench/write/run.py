@@ -17,6 +17,7 @@ import os
 import pathlib
 import platform
 import random
+import shutil
 import statistics
 import subprocess
 import sys
@@ -187,7 +188,10 @@ def main():
         if not separator or key not in options:
             raise SystemExit(__doc__)
         options[key] = value
-    text = Bench(options).run()
+    try:
+        text = Bench(options).run()
+    finally:
+        shutil.rmtree((ROOT / options["work"]).resolve(), ignore_errors=True)
     out = ROOT / options["out"]
     out.mkdir(parents=True, exist_ok=True)
     (out / "write.md").write_text(text)
