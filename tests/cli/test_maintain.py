@@ -151,7 +151,8 @@ def test_shards_share_the_work(filled):
     assert len(planned) == 14
     of_shards = [[s["partition"] for s in filled("maintain", "t", "--dry-run", "--json", "--shard", f"{i}/3")
                   .json()[0]["planned"]] for i in range(3)]
-    assert sorted(sum(of_shards, [])) == sorted(planned) and all(of_shards)
+    assert sorted(sum(of_shards, [])) == sorted(planned)
+    assert sum(map(bool, of_shards)) > 1  # one may have none: shares go by a hash with the table's random id
     processes = [subprocess.Popen(filled.command("maintain", "t", "--json", "--shard", f"{i}/3"), env=filled.env,
                                   stdout=subprocess.PIPE) for i in range(3)]
     reports = [json.loads(process.communicate()[0])[0] for process in processes]
