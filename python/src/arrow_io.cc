@@ -151,7 +151,7 @@ BegunSource Begin(BatchReaderPtr reader) {
   nb::gil_scoped_release release;
   BegunSource source{std::move(reader), {}, false, arrow::Status::OK()};
   const auto until = Clock::now() + kTime;
-  for (int64_t rows = 0; rows < kRows && !source.ended && Clock::now() < until;) {
+  for (int64_t rows = 0; rows < kRows && Clock::now() < until;) {
     BatchPtr batch;
     source.failure = source.reader->ReadNext(&batch);
     source.ended = !source.failure.ok() || batch == nullptr;

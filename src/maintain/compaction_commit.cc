@@ -47,6 +47,12 @@ bool MissesNoDelete(const scan::ScanFile& input, const scan::ScanFile& now,
   return true;
 }
 
+bool GainsNoDelete(const scan::ScanFile& input, const scan::ScanFile& output) {
+  return std::all_of(
+      output.equality_deletes.begin(), output.equality_deletes.end(),
+      [&](const auto& one) { return Contains(input.equality_deletes, one->file_path); });
+}
+
 namespace {
 
 bool IsValid(const PendingGroup& group, const LiveFiles& live, const Paths& places, bool dedup) {
@@ -62,7 +68,8 @@ bool IsValid(const PendingGroup& group, const LiveFiles& live, const Paths& plac
     const auto place = places.find(input.data->file_path);
     if (place == places.end()) return false;
     const scan::ScanFile& now = *live.files()[place->second].file;
-    if (now.sequence_number != input.sequence_number || !MissesNoDelete(input, now, output)) {
+    if (now.sequence_number != input.sequence_number || !MissesNoDelete(input, now, output) ||
+        !GainsNoDelete(now, output)) {
       return false;
     }
     chosen.push_back(place->second);

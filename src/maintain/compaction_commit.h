@@ -45,6 +45,10 @@ void DeleteOutputs(const table::Handle& handle, const std::vector<PendingGroup>&
 bool MissesNoDelete(const scan::ScanFile& input, const scan::ScanFile& now,
                     const scan::ScanFile& output);
 
+// Whether no delete by value counts for `output` that does not count for `input`: one of a
+// partition that only the output is in would delete rows that it is not about.
+bool GainsNoDelete(const scan::ScanFile& input, const scan::ScanFile& output);
+
 // Commits groups. Those of which no version will ever be told are deleted by its destructor.
 class CompactionCommit {
  public:

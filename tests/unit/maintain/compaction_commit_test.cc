@@ -147,6 +147,19 @@ TEST_F(StillValidTest, WhenANewerDeleteByValueAppliesToTheOutputsAsWell) {
   EXPECT_FALSE(Valid(group));
 }
 
+// Files that move to another partition: a delete of that one is not about their rows.
+TEST_F(StillValidTest, NotWhenADeleteByValueWouldApplyToTheOutputsAlone) {
+  table_.Commit({Data("1", 0, 9)});
+  PendingGroup group = Group({"1"});
+  group.home = {1, {iceberg::Value(int32_t{0})}};
+  EXPECT_TRUE(Valid(group));
+  iceberg::ManifestEntry entry;
+  entry.file = table_.WriteEqualityDeletes("d", {1}, {R"(["a"])"});
+  entry.file.partition = {iceberg::Value(int32_t{0})};
+  table_.CommitEntries({entry}, 1);
+  EXPECT_FALSE(Valid(group));
+}
+
 TEST_F(StillValidTest, DeleteFilesAreSpentWhenAllTheyApplyToIsMerged) {
   table_.Commit({Data("1", 0, 9)});
   table_.Commit({Data("2", 5, 15)});
