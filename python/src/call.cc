@@ -86,8 +86,10 @@ class Pump {
       arrow::Status status = Guarded([&] { return work(call); });
       work = nullptr;  // what it owns ends before the caller goes on
       done();
-      const std::lock_guard lock(call->mutex_);
-      call->done_ = std::move(status);
+      {
+        const std::lock_guard lock(call->mutex_);
+        call->done_ = std::move(status);
+      }
       call->changed_.notify_all();
     });
   }

@@ -69,8 +69,10 @@ void RunOnWorker(Job job) {
     std::thread(Run, worker).detach();
     return;
   }
-  const std::lock_guard lock(worker->mutex);
-  worker->job = std::move(job);
+  {
+    const std::lock_guard lock(worker->mutex);
+    worker->job = std::move(job);
+  }
   worker->changed.notify_one();
 }
 

@@ -1,5 +1,7 @@
 #include "base/helpers.h"
 
+#include <pthread.h>
+#include <sched.h>
 #include <unistd.h>
 
 #include <system_error>
@@ -8,7 +10,7 @@
 
 namespace timelake {
 
-Helpers::Helpers(int most) : most_(most), process_(getpid()) {}
+Helpers::Helpers(int most) : most_(most), process_(getpid()) { sem_init(&some_, 0, 0); }
 
 bool Helpers::of_this_process() const { return process_ == getpid(); }
 
@@ -24,11 +26,14 @@ void Helpers::Ask(const Task& task, int times) {
       }
     } catch (const std::system_error&) {
       // No more threads to be had: those that run do it, or the caller alone.
-      if (threads_ == 0) tasks_.clear();
+      if (threads_ == 0) {
+        tasks_.clear();
+        return;
+      }
     }
   }
   // One each: a dozen others that wait would cost more than many a task.
-  for (int i = 0; i < times; ++i) some_.notify_one();
+  for (int i = 0; i < times; ++i) sem_post(&some_);
 }
 
 Helpers* HelpersOf(std::atomic<Helpers*>* place, int most) {
@@ -41,9 +46,14 @@ Helpers* HelpersOf(std::atomic<Helpers*>* place, int most) {
 }
 
 void Helpers::Run() {
-  std::unique_lock lock(mutex_);
+  // Who asks for help goes on, and is not made to wait for the helper if there is no other
+  // processor.
+  const sched_param none{};
+  (void)pthread_setschedparam(pthread_self(), SCHED_BATCH, &none);
   while (true) {
-    some_.wait(lock, [&] { return !tasks_.empty(); });
+    while (sem_wait(&some_) != 0) {  // a signal came
+    }
+    std::unique_lock lock(mutex_);
     --idle_;
     {
       const Task task = std::move(tasks_.front());

@@ -1,9 +1,9 @@
 #pragma once
 
+#include <semaphore.h>
 #include <sys/types.h>
 
 #include <atomic>
-#include <condition_variable>
 #include <cstddef>
 #include <deque>
 #include <functional>
@@ -34,10 +34,12 @@ class Helpers {
   const int most_;
   const pid_t process_;
   std::mutex mutex_;
-  std::condition_variable some_;
   std::deque<Task> tasks_;
   int threads_ = 0;
   size_t idle_ = 0;  // of them
+  // As many as there are tasks. Not a condition variable: to signal one may wait for those who
+  // were signalled before.
+  sem_t some_;
 };
 
 // The helpers of this process at `place`, made where there are none or those of a parent.

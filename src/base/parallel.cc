@@ -42,8 +42,9 @@ struct Shared {
       lock.lock();
       if (!status.ok() && first.ok()) first = std::move(status);
     }
-    --working;
-    if (working == 0) idle.notify_all();
+    const bool last = --working == 0;
+    lock.unlock();
+    if (last) idle.notify_all();
   }
 };
 
