@@ -24,6 +24,7 @@ class ForwardingStore : public ObjectStore {
     return base_->PutAll(requests);
   }
   Status Sync(const std::vector<std::string>& keys) override { return base_->Sync(keys); }
+  void SyncSoon(const std::vector<std::string>& keys) override { base_->SyncSoon(keys); }
   std::shared_ptr<StagedPut> Stage(const std::string& key,
                                    const std::shared_ptr<arrow::Buffer>& bytes) override {
     return base_->Stage(key, bytes);

@@ -15,8 +15,10 @@
 
 #include "base/memory.h"
 #include "base/parallel.h"
+#include "store/early_syncs.h"
 #include "store/local_file.h"
 #include "store/local_folder.h"
+#include "store/spare_files.h"
 
 namespace timelake::store {
 namespace {
@@ -66,13 +68,6 @@ Result<std::shared_ptr<arrow::Buffer>> ReadWhole(int fd, const std::string& path
     at += got;
   }
   return bytes;
-}
-
-Status SyncFile(const std::string& path) {
-  const Fd fd = OpenFd(path, O_RDONLY);
-  if (!fd.ok()) return ErrnoError(path, "open to fdatasync", errno);
-  if (Uninterrupted([&] { return fdatasync(fd.get()); }) == 0) return Status::OK();
-  return ErrnoError(path, "fdatasync", errno);
 }
 
 // The first error by position; the rest is tried all the same. Disks and journals serve several
@@ -161,14 +156,25 @@ class LocalStore : public ObjectStore {
     for (const std::string& key : keys) {
       TL_RETURN_NOT_OK(CheckKey(key));
       folders.insert(FolderOf(key));
-      tasks.push_back([&key] { return SyncFile(key); });
     }
+    for (const std::string& folder : folders) TL_RETURN_NOT_OK(folders_.SyncNames(folder));
+    // No error ends this before all that has begun is awaited.
+    const auto begun = std::make_shared<EarlySyncs::Waiting>();
+    const auto sync = [&](const std::string& path, Status (*now)(const std::string&)) {
+      if (early_syncs_.WaitFor(path, begun)) return;
+      tasks.push_back([&path, now] { return now(path); });
+    };
+    for (const std::string& key : keys) sync(key, SyncFile);
     // The names are there already, so they need not wait for the bytes.
-    for (const std::string& folder : folders) {
-      TL_RETURN_NOT_OK(folders_.SyncNames(folder));
-      tasks.push_back([&folder] { return SyncFolder(folder); });
-    }
-    return AllAtOnce(tasks);
+    for (const std::string& folder : folders) sync(folder, SyncFolder);
+    Status status = AllAtOnce(tasks);
+    Status early = early_syncs_.Await(begun);
+    return status.ok() ? early : status;
+  }
+  void SyncSoon(const std::vector<std::string>& keys) override {
+    std::set<std::string> folders;
+    for (const std::string& key : keys) folders.insert(FolderOf(key));
+    early_syncs_.Begin(keys, folders);
   }
 
   std::shared_ptr<StagedPut> Stage(const std::string& key,
@@ -225,6 +231,7 @@ class LocalStore : public ObjectStore {
 
   Status Delete(const std::string& key) override {
     TL_RETURN_NOT_OK(CheckKey(key));
+    early_syncs_.Forget(key);
     if (unlink(key.c_str()) == 0 || errno == ENOENT || errno == ENOTDIR) return Status::OK();
     return ErrnoError(key, "delete", errno);
   }
@@ -257,17 +264,24 @@ class LocalStore : public ObjectStore {
     TL_RETURN_NOT_OK(file.Write(bytes->data(), bytes->size()));
     return std::make_shared<StagedFile>(bytes, std::move(file));
   }
-  // What Stage made of these bytes, for one put; null: nothing, or it is gone.
-  std::shared_ptr<StagedFile> TakeStaged(const std::string& key, const arrow::Buffer* bytes) {
-    const std::lock_guard lock(staged_mutex_);
+  // What Stage made of these bytes, for one put, or else a new one; synced.
+  Result<std::shared_ptr<StagedFile>> TakeStaged(const std::string& key,
+                                                 const std::shared_ptr<arrow::Buffer>& bytes) {
     std::shared_ptr<StagedFile> found;
-    std::erase_if(staged_, [&](const std::weak_ptr<StagedFile>& one) {
-      auto staged = one.lock();
-      if (staged == nullptr) return true;
-      if (found != nullptr || !staged->IsOf(key, bytes)) return false;
-      found = std::move(staged);
-      return true;
-    });
+    {
+      const std::lock_guard lock(staged_mutex_);
+      std::erase_if(staged_, [&](const std::weak_ptr<StagedFile>& one) {
+        auto staged = one.lock();
+        if (staged == nullptr) return true;
+        if (found != nullptr || !staged->IsOf(key, bytes.get())) return false;
+        found = std::move(staged);
+        return true;
+      });
+    }
+    if (found == nullptr) {
+      TL_ASSIGN_OR_RAISE(found, MakeStaged(key, bytes));
+    }
+    TL_RETURN_NOT_OK(found->Sync());
     return found;
   }
   int64_t Date(const std::string& key) { return clocks_.Date(FolderOf(key), options_.abilities); }
@@ -284,6 +298,8 @@ class LocalStore : public ObjectStore {
   const LocalStoreOptions options_;
   Folders folders_;
   FolderClocks clocks_;
+  EarlySyncs early_syncs_;
+  SpareFiles spares_;
   std::mutex staged_mutex_;
   std::vector<std::weak_ptr<StagedFile>> staged_;
 };
@@ -304,11 +320,7 @@ Result<ConditionalPutReply> LocalStore::PutIfAbsent(const std::string& key,
   if (lstat(key.c_str(), &st) == 0) return Refused(PutOutcome::kExists, key, taken);
 
   // The bytes and all folders above are durable before the name is there for others to build on.
-  std::shared_ptr<StagedFile> staged = TakeStaged(key, bytes.get());
-  if (staged == nullptr) {
-    TL_ASSIGN_OR_RAISE(staged, MakeStaged(key, bytes));
-  }
-  TL_RETURN_NOT_OK(staged->Sync());
+  TL_ASSIGN_OR_RAISE(const auto staged, TakeStaged(key, bytes));
   NewFile& file = staged->file();
   TL_RETURN_NOT_OK(folders_.SyncNames(FolderOf(key)));
 
@@ -318,8 +330,8 @@ Result<ConditionalPutReply> LocalStore::PutIfAbsent(const std::string& key,
   if (named == NewFile::Naming::kUnsure) return Refused(PutOutcome::kNoReply, key, why);
 
   // From here on the object is there for all to see, so no error may say otherwise.
-  Status durable =
-      AllAtOnce({[&] { return file.SyncNamed(); }, [&] { return SyncFolder(FolderOf(key)); }});
+  Status durable = file.SyncNamed();
+  if (durable.ok()) durable = SyncFolder(FolderOf(key));
   Result<ObjectInfo> info = file.Info();
   if (durable.ok()) durable = info.status();
   if (!durable.ok()) {
@@ -341,24 +353,33 @@ Result<ConditionalPutReply> LocalStore::PutIfMatch(const std::string& key,
 
   // The bytes go out before the name, although neither need be durable when this answers: so after
   // a power loss the old or the new ones are there, never none.
-  TL_ASSIGN_OR_RAISE(NewFile file, Create(key));
-  TL_RETURN_NOT_OK(file.Write(bytes->data(), bytes->size()));
-  TL_RETURN_NOT_OK(file.WriteOut());
+  std::optional<NewFile> file;
+  const auto write = [&]() -> Status {
+    TL_ASSIGN_OR_RAISE(NewFile made, Create(key));
+    file.emplace(std::move(made));
+    TL_RETURN_NOT_OK(file->Write(bytes->data(), bytes->size()));
+    return file->WriteOut();
+  };
+  if (!spares_.Has(key)) TL_RETURN_NOT_OK(write());
 
   const FolderLock lock(FolderOf(key), options_.lock_wait_us);
   if (!lock.held()) return Refused(PutOutcome::kNoReply, key, "not written: " + lock.why());
   TL_ASSIGN_OR_RAISE(now, StatFile(key));
   if (differs(now)) return Refused(PutOutcome::kExists, key, changed);
   if (now.has_value()) {
-    TL_RETURN_NOT_OK(file.AgePast(ChangeNanos(*now)));
-    TL_RETURN_NOT_OK(file.NameOrReplace());
+    if (auto info = spares_.Swap(key, *bytes, ChangeNanos(*now))) return Stored(*std::move(info));
+  }
+  if (!file) TL_RETURN_NOT_OK(write());
+  if (now.has_value()) {
+    TL_RETURN_NOT_OK(file->AgePast(ChangeNanos(*now)));
+    TL_RETURN_NOT_OK(file->NameOrReplace());
   } else {
     std::string why;
-    TL_ASSIGN_OR_RAISE(const NewFile::Naming named, file.NameIfAbsent(&why));
+    TL_ASSIGN_OR_RAISE(const NewFile::Naming named, file->NameIfAbsent(&why));
     if (named == NewFile::Naming::kTaken) return Refused(PutOutcome::kExists, key, changed);
     if (named == NewFile::Naming::kUnsure) return Refused(PutOutcome::kNoReply, key, why);
   }
-  Result<ObjectInfo> info = file.Info();
+  Result<ObjectInfo> info = file->Info();
   if (!info.ok()) return Refused(PutOutcome::kNoReply, key, MessageOf(info.status()));
   return Stored(*std::move(info));
 }

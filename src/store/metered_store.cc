@@ -91,6 +91,7 @@ class MeteredStore : public ObjectStore {
     metric_("store.sync", static_cast<int64_t>(keys.size()));
     return base_->Sync(keys);
   }
+  void SyncSoon(const std::vector<std::string>& keys) override { base_->SyncSoon(keys); }
   std::shared_ptr<StagedPut> Stage(const std::string& key,
                                    const std::shared_ptr<arrow::Buffer>& bytes) override {
     return base_->Stage(key, bytes);

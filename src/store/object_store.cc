@@ -194,6 +194,8 @@ Result<Location> WebFolder(std::string_view location, const Scheme& scheme) {
 
 }  // namespace
 
+void ObjectStore::SyncSoon(const std::vector<std::string>&) {}
+
 std::shared_ptr<StagedPut> ObjectStore::Stage(const std::string&,
                                               const std::shared_ptr<arrow::Buffer>&) {
   return nullptr;

@@ -100,6 +100,9 @@ class ObjectStore {
   // each, fsync of the folders); object stores do nothing.
   virtual Status Sync(const std::vector<std::string>& keys) = 0;
 
+  // Sync will be asked to do so for these, which are not written again: it may begin.
+  virtual void SyncSoon(const std::vector<std::string>& keys);
+
   // Does what a later PutIfAbsent of the very same buffer would make wait, as far as nobody can see
   // it: the local store writes the bytes to a file without a name, so that they need not become
   // durable only then. Null: there is nothing to gain.

@@ -7,7 +7,6 @@
 #include <arrow/buffer.h>
 #include <fmt/format.h>
 
-#include "base/parallel.h"
 #include "iceberg/invariants.h"
 #include "table/fork_check.h"
 #include "table/hint.h"
@@ -65,7 +64,6 @@ class CommitRun {
   Status GiveUp(const Status& why);
   Status Unknown(const std::string& why);
   Status Prepare(Sent* sent);
-  Status SyncBeside(const std::vector<std::string>& keys, Sent* sent);
   void Failed(const SentPtr& sent);
   void Discard(const std::vector<std::string>& keys);
   void Wait();
@@ -326,33 +324,28 @@ Result<CommitRun::Done> CommitRun::BuildAndSend(bool newest) {
 // on an error nothing of it is left.
 Status CommitRun::Prepare(Sent* sent) {
   const Attempt& attempt = sent->attempt;
+  for (const auto& object : attempt.objects) sent->keys.push_back(object.key);
   std::vector<std::string> sync = attempt.sync_too;
-  for (const auto& object : attempt.objects) {
-    sent->keys.push_back(object.key);
-    sync.push_back(object.key);
+  sync.insert(sync.end(), sent->keys.begin(), sent->keys.end());
+  Status ready;
+  if (!attempt.objects.empty()) {
+    ready = Retried(env_, [&] { return env_.store->PutAll(attempt.objects); });
   }
-  Status ready = iceberg::CheckMetadata(attempt.metadata);
+  if (ready.ok()) {
+    env_.store->SyncSoon(sync);
+    ready = iceberg::CheckMetadata(attempt.metadata);
+  }
   if (ready.ok() && sent->base) {
     ready = iceberg::CheckSuccession(*sent->base.metadata, attempt.metadata);
   }
-  if (ready.ok() && !attempt.objects.empty()) {
-    ready = Retried(env_, [&] { return env_.store->PutAll(attempt.objects); });
-  }
   sent->bytes = arrow::Buffer::FromString(iceberg::WriteMetadata(attempt.metadata));
-  if (ready.ok() && !sync.empty()) ready = SyncBeside(sync, sent);
+  if (ready.ok() && !sync.empty()) {
+    sent->staged = env_.store->Stage(handle_.VersionKey(sent->number()), sent->bytes);
+    if (sent->staged && !sent->staged->Sync().ok()) sent->staged.reset();  // the put tries again
+    ready = Retried(env_, [&] { return env_.store->Sync(sync); });
+  }
   if (!ready.ok()) Discard(sent->keys);
   return ready;
-}
-
-Status CommitRun::SyncBeside(const std::vector<std::string>& keys, Sent* sent) {
-  const auto sync = [&] { return Retried(env_, [&] { return env_.store->Sync(keys); }); };
-  sent->staged = env_.store->Stage(handle_.VersionKey(sent->number()), sent->bytes);
-  if (sent->staged == nullptr) return sync();
-  return ParallelFor(2, 2, [&](int i) {
-    if (i == 0) return sync();
-    if (!sent->staged->Sync().ok()) sent->staged.reset();  // the put tries it again
-    return Status::OK();
-  });
 }
 
 Result<CommitResult> CommitRun::Run() {

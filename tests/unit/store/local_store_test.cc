@@ -81,6 +81,54 @@ TEST_F(LocalStoreTest, StagedBytesAreOfOneKeyAndBuffer) {
   EXPECT_EQ(store_->Stage("no path", bytes), nullptr);
 }
 
+// A name that is replaced often takes turns with one more file, which goes with the store.
+TEST_F(LocalStoreTest, NamesThatAreReplacedOftenTakeNoNewFiles) {
+  std::optional<std::string> identity;
+  std::set<std::string> identities;
+  std::set<ino_t> inodes;
+  for (int i = 0; i < 30; ++i) {
+    const std::string text = std::to_string(i < 20 ? 95 + i : 120 - i);  // longer, and shorter
+    const auto put = Must(store_->PutIfMatch(Path("m/hint"), Bytes(text), identity));
+    ASSERT_EQ(put.outcome, PutOutcome::kCreated) << put.message;
+    const auto read = Must(store_->Get(Path("m/hint")));
+    EXPECT_EQ(read.bytes->ToString(), text);
+    EXPECT_EQ(read.info.identity, put.info.identity);
+    EXPECT_TRUE(identities.insert(*(identity = put.info.identity)).second);
+    EXPECT_EQ(Must(store_->PutIfMatch(Path("m/hint"), Bytes("x"), "other")).outcome,
+              PutOutcome::kExists);
+    struct stat st;
+    ASSERT_EQ(stat(Path("m/hint").c_str(), &st), 0);
+    if (i > 8) inodes.insert(st.st_ino);
+  }
+  EXPECT_EQ(inodes.size(), 2);
+  EXPECT_EQ(Must(store_->List(Path("m/"))).objects.size(), 1);
+  store_.reset();
+  const auto files = std::filesystem::directory_iterator(Path("m"));
+  EXPECT_EQ(std::distance(begin(files), end(files)), 1);
+}
+
+// Others write the hint, too, and keep what they see by links: a copy of theirs is never written.
+TEST_F(LocalStoreTest, FilesWithOtherNamesAreNotWrittenAnew) {
+  std::optional<std::string> identity;
+  for (int i = 0; i < 20; ++i) {
+    if (i > 5 && i % 2 == 0) {
+      std::filesystem::create_hard_link(Path("m/hint"), Path("kept" + std::to_string(i)));
+      identity = Must(store_->Head(Path("m/hint"))).info.identity;
+    }
+    if (i == 9) {
+      WriteFile("m/hint", "another's");
+      identity = Must(store_->Head(Path("m/hint"))).info.identity;
+    }
+    const auto put = Must(store_->PutIfMatch(Path("m/hint"), Bytes(std::to_string(i)), identity));
+    ASSERT_EQ(put.outcome, PutOutcome::kCreated) << i << put.message;
+    identity = put.info.identity;
+  }
+  for (int i = 6; i < 20; i += 2) {
+    const auto kept = Must(store_->Get(Path("kept" + std::to_string(i))));
+    EXPECT_EQ(kept.bytes->ToString(), i == 10 ? "9" : std::to_string(i - 1));
+  }
+}
+
 // Where files cannot be without a name, too.
 TEST_F(LocalStoreTest, StagedBytesThatAreNotPutLeaveNothingBehind) {
   for (const bool unnamed : {true, false}) {
