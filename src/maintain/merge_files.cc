@@ -10,8 +10,9 @@
 #include "maintain/in_order.h"
 #include "maintain/merge_kept.h"
 #include "maintain/merge_output.h"
+#include "maintain/open_rows.h"
 #include "maintain/series_ranges.h"
-#include "scan/file_rows.h"
+#include "table/recent_rows.h"
 #include "write/bounded_append.h"
 #include "write/held_rows.h"
 #include "write/newest.h"
@@ -159,7 +160,7 @@ class Merge {
   }
 
   std::shared_ptr<arrow::RecordBatchReader> Open(const scan::ScanFile& file, bool fine) const {
-    return scan::ReadFileRows(&env_, &metadata_, file, {target_.schema, fine});
+    return OpenRows(&env_, &metadata_, file, {target_.schema, fine});
   }
 
   // How many ranges of series to merge one after the other. One: at once is faster.
@@ -231,18 +232,17 @@ class Merge {
 
   Result<std::vector<Batch>> ReadRange(const SeriesRanges& ranges, size_t range) {
     std::vector<std::vector<Batch>> files(request_.files.size());
-    const auto read = [&](int i) -> Status {
-      const auto at = static_cast<size_t>(i);
+    const auto read = [&](size_t at) -> Status {
       const table::RowRange rows{ranges.begin[at][range], ranges.begin[at][range + 1]};
       if (rows.begin == rows.end) return Status::OK();
       TL_RETURN_NOT_OK(CheckCancelled());
-      const auto reader = scan::ReadFileRows(&env_, &metadata_, *request_.files[at],
-                                             {.schema = target_.schema, .rows = rows});
+      const auto reader = OpenRows(&env_, &metadata_, *request_.files[at],
+                                   {.schema = target_.schema, .rows = rows});
       TL_ASSIGN_OR_RAISE(files[at], reader->ToRecordBatches());
       return Status::OK();
     };
     TL_RETURN_NOT_OK(
-        ParallelFor(static_cast<int>(files.size()), static_cast<int>(kFilesAtOnce), read));
+        RunConcurrently(files.size(), kFilesAtOnce, store::IsRemote(*env_.store), read));
     std::vector<Batch> batches;
     for (auto& file : files) {
       for (Batch& batch : file) {
@@ -315,14 +315,14 @@ class Merge {
   }
 
   Status HoldMany(size_t begin, size_t end, write::BoundedAppend* append, write::HeldRows* held) {
-    const auto count = static_cast<int>(end - begin);
     std::vector<std::vector<Batch>> files(end - begin);
-    TL_RETURN_NOT_OK(ParallelFor(count, count, [&](int i) -> Status {
-      const auto at = static_cast<size_t>(i);
+    const auto read = [&](size_t at) -> Status {
       TL_RETURN_NOT_OK(CheckCancelled());
       TL_ASSIGN_OR_RAISE(files[at], Open(*request_.files[begin + at], false)->ToRecordBatches());
       return Status::OK();
-    }));
+    };
+    TL_RETURN_NOT_OK(
+        RunConcurrently(files.size(), files.size(), store::IsRemote(*env_.store), read));
     for (const auto& batches : files) {
       for (const Batch& batch : batches) {
         read_ += batch->num_rows();
@@ -373,6 +373,7 @@ Result<MergedFiles> MergeFiles(const table::Env& env, const iceberg::TableMetada
   Status done = merge.Run();
   if (merge.is_large()) PoolForLargeWork()->ReleaseUnused();
   if (done.ok()) done = merge.Check();
+  for (const scan::ScanFile* file : request.files) table::ForgetRecent(env, file->data->file_path);
   if (!done.ok()) {
     merge.DeleteAll();
     return done;

@@ -7,7 +7,7 @@
 
 #include "base/parallel.h"
 #include "maintain/in_sequence.h"
-#include "scan/file_rows.h"
+#include "maintain/open_rows.h"
 #include "store/object_store.h"
 #include "write/kept_group.h"
 
@@ -88,8 +88,7 @@ class KeptMerge {
   }
 
   Result<std::vector<Batch>> ReadBatches(const Piece& piece, table::RowRange rows) const {
-    return scan::ReadFileRows(&env_, &metadata_, *piece.file,
-                              {.schema = target_.schema, .rows = rows})
+    return OpenRows(&env_, &metadata_, *piece.file, {.schema = target_.schema, .rows = rows})
         ->ToRecordBatches();
   }
 

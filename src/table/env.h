@@ -59,6 +59,7 @@ struct Env {
   std::shared_ptr<Observer> observer;  // may be null
   std::shared_ptr<MetaCache> cache;    // may be null: nothing is cached
   std::shared_ptr<const Rules> rules;  // never null
+  std::shared_ptr<MetaCache> recent;   // rows just written (recent_rows.h); may be null
 
   void Log(LogLevel level, const std::string& message) const {
     if (observer && observer->log) observer->log(level, message);

@@ -19,6 +19,7 @@ class MetaCache {
   std::shared_ptr<const T> Get(const std::string& key) {
     return std::static_pointer_cast<const T>(GetAny(key));
   }
+  void Remove(const std::string& key);
   template <typename T>
   void Put(const std::string& key, std::shared_ptr<const T> value, int64_t bytes) {
     PutAny(key, std::move(value), bytes);
@@ -33,6 +34,7 @@ class MetaCache {
 
   std::shared_ptr<const void> GetAny(const std::string& key);
   void PutAny(const std::string& key, std::shared_ptr<const void> value, int64_t bytes);
+  void RemoveLocked(const std::string& key);
 
   std::mutex mutex_;
   std::list<Entry> entries_;  // most recent first

@@ -6,9 +6,12 @@
 #include <arrow/record_batch.h>
 
 #include "base/hash.h"
+#include "base/memory.h"
 #include "base/parallel.h"
 #include "base/uuid.h"
 #include "store/object_store.h"
+#include "table/recent_rows.h"
+#include "write/array_bytes.h"
 #include "write/kept_group.h"
 
 namespace timelake::write {
@@ -139,11 +142,21 @@ Status RollingFiles::Begin(FileFormat format) {
 Status RollingFiles::WriteGroup(const Rows& rows, const RowSlice& slice) {
   const int64_t count = slice.end - slice.begin;
   const std::vector<PartMap::Place> places = PlacesOf(rows, slice);
-  const auto source = [&](int column, int64_t begin, int64_t end) {
-    const RowSlice portion{slice.order, slice.begin + begin, slice.begin + end, slice.in_place};
+  // What a merge of large files makes is in memory that is given back as a whole.
+  const bool keep = open_.rows == 0 && CurrentPool() == arrow::default_memory_pool() &&
+                    static_cast<double>(count) * rows.row_bytes <= table::kMostRecentBytes;
+  open_.recent.assign(keep ? rows.columns.size() : 0, nullptr);
+  const auto source = [&](int column, int64_t begin,
+                          int64_t end) -> Result<std::shared_ptr<arrow::Array>> {
+    // Rows in place would be the caller's own memory.
+    const RowSlice portion{slice.order, slice.begin + begin, slice.begin + end,
+                           slice.in_place && !keep};
     const auto* first = places.empty() ? nullptr : places.data() + begin;
     const auto at = static_cast<size_t>(column);
-    return Gather(rows, at, portion, first, open_.format.columns[at].arrow_dictionary);
+    TL_ASSIGN_OR_RAISE(auto values,
+                       Gather(rows, at, portion, first, open_.format.columns[at].arrow_dictionary));
+    if (keep && end - begin == count) open_.recent[at] = values;
+    return values;
   };
   TL_RETURN_NOT_OK(open_.writer->WriteRowGroup(count, source));
   TL_RETURN_NOT_OK(CountGroup(count));
@@ -151,6 +164,18 @@ Status RollingFiles::WriteGroup(const Rows& rows, const RowSlice& slice) {
     ratio_ = open_.bytes / (open_.flushed_rows * rows.row_bytes + 1);
   }
   return Status::OK();
+}
+
+void RollingFiles::KeepRecent(const std::string& uri) {
+  int64_t bytes = 0;
+  for (const auto& column : open_.recent) {
+    if (column == nullptr || static_cast<double>(column->length()) != open_.rows) return;
+    bytes += BytesOf(*column->data());
+  }
+  if (open_.recent.empty()) return;
+  auto rows = arrow::RecordBatch::Make(SchemaOf(open_.format), open_.recent.front()->length(),
+                                       open_.recent);
+  table::KeepRecent(*plan_->env, uri, plan_->target->schema, std::move(rows), bytes);
 }
 
 Status RollingFiles::CountGroup(int64_t rows) {
@@ -202,7 +227,9 @@ Status RollingFiles::Finish() {
   file.file_path = plan_->folder_uri + open_.name;
   file.partition = partition_;
   file.sort_order_id = plan_->sorted ? plan_->target->order.order_id : 0;
+  KeepRecent(file.file_path);
   files_->push_back({plan_->folder_key + open_.name, std::move(file)});
+  plan_->env->store->SyncSoon({files_->back().key});
   open_ = {};
   return Status::OK();
 }

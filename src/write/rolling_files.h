@@ -69,8 +69,9 @@ class RollingFiles {
     FileFormat format;
     std::unique_ptr<DataFileWriter> writer;
     double rows = 0;
-    double flushed_rows = 0;  // of which in row groups that have left for the sink
-    double bytes = 0;         // size of those
+    double flushed_rows = 0;    // of which in row groups that have left for the sink
+    double bytes = 0;           // size of those
+    arrow::ArrayVector recent;  // its columns, if it is small and made of one row group
   };
 
   int64_t GroupRows(const Rows& rows, int64_t count) const;
@@ -78,6 +79,7 @@ class RollingFiles {
                               int64_t end, int64_t group_rows) const;
   Status Begin(FileFormat format);
   Status WriteGroup(const Rows& rows, const RowSlice& slice);
+  void KeepRecent(const std::string& uri);
   Status CountGroup(int64_t rows);
 
   const FilePlan* plan_ = nullptr;
