@@ -23,6 +23,11 @@ namespace {
 
 std::string CacheKey(const std::string& uri) { return "lvi:" + uri; }
 
+struct Known {
+  iceberg::Schema schema;
+  std::shared_ptr<arrow::RecordBatch> rows;
+};
+
 constexpr int64_t kRowGroupRows = 1 << 20;
 // Fewer rows are read and written by one thread.
 constexpr int64_t kRowsInParallel = 1 << 16;
@@ -102,29 +107,23 @@ Result<std::shared_ptr<arrow::RecordBatch>> Read(const table::Env& env, const st
   }));
   auto rows = arrow::RecordBatch::Make(iceberg::ToArrow(schema), count, std::move(columns));
   TL_RETURN_NOT_OK(WithContext(rows->Validate(), uri));
-  Remember(env, uri, rows);
+  Remember(env, uri, schema, rows);
   return rows;
 }
 
 std::shared_ptr<arrow::RecordBatch> Recall(const table::Env& env, const std::string& uri,
                                            const iceberg::Schema& schema) {
   if (!env.cache) return nullptr;
-  auto known = env.cache->Get<arrow::RecordBatch>(CacheKey(uri));
+  const auto known = env.cache->Get<Known>(CacheKey(uri));
   // It may have been read under an older schema of the table.
-  if (!known || !known->schema()->Equals(*iceberg::ToArrow(schema), /*check_metadata=*/true)) {
-    return nullptr;
-  }
-  return std::const_pointer_cast<arrow::RecordBatch>(known);
+  return known && iceberg::SameFields(known->schema, schema) ? known->rows : nullptr;
 }
 
-void Remember(const table::Env& env, const std::string& uri,
+void Remember(const table::Env& env, const std::string& uri, const iceberg::Schema& schema,
               const std::shared_ptr<arrow::RecordBatch>& rows) {
   if (!env.cache) return;
-  // Who recalls it compares its schema, by what Arrow writes into it when first asked: before it is
-  // shared.
-  rows->schema()->fingerprint();
-  rows->schema()->metadata_fingerprint();
-  env.cache->Put<arrow::RecordBatch>(CacheKey(uri), rows, arrow::util::TotalBufferSize(*rows));
+  env.cache->Put<Known>(CacheKey(uri), std::make_shared<const Known>(Known{schema, rows}),
+                        arrow::util::TotalBufferSize(*rows));
 }
 
 }  // namespace timelake::index

@@ -111,7 +111,7 @@ Result<std::shared_ptr<arrow::RecordBatch>> ReadParts(const table::Env& env,
   TL_ASSIGN_OR_RAISE(auto base, Read(env, parts.base, schema));
   TL_ASSIGN_OR_RAISE(auto part, Read(env, parts.part, schema));
   TL_ASSIGN_OR_RAISE(auto rows, Merge(base, part, schema, contract));
-  Remember(env, both, rows);
+  Remember(env, both, schema, rows);
   return rows;
 }
 

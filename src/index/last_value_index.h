@@ -42,7 +42,7 @@ std::shared_ptr<arrow::RecordBatch> Recall(const table::Env& env, const std::str
                                            const iceberg::Schema& schema);
 
 // Keeps an index that was just written, so that the next append of this process reads nothing.
-void Remember(const table::Env& env, const std::string& uri,
+void Remember(const table::Env& env, const std::string& uri, const iceberg::Schema& schema,
               const std::shared_ptr<arrow::RecordBatch>& rows);
 
 // Whether `index` holds once the newest rows `moved` of some series, which it knows already, have

@@ -24,6 +24,7 @@ bool StaysPart(int64_t base_rows, int64_t part_rows, int64_t new_rows) {
 Result<PreparedIndex> Prepared(bool is_part, Batch rows, const iceberg::Schema& schema) {
   PreparedIndex index;
   index.is_part = is_part;
+  index.schema = schema;
   TL_ASSIGN_OR_RAISE(index.bytes, Encode(rows, schema));
   index.rows = std::move(rows);
   return index;
@@ -72,7 +73,9 @@ table::IndexObject NamedIndex(const table::Env& env, const std::string& folder, 
   object.summary = prepared.summary;
   object.summary[prepared.is_part ? table::kIndexPart : table::kLastValueIndex] = uri;
   object.put = store::PutRequest{key, prepared.bytes};
-  object.on_success = [env, uri, rows = prepared.rows] { Remember(env, uri, rows); };
+  object.on_success = [env, uri, schema = prepared.schema, rows = prepared.rows] {
+    Remember(env, uri, schema, rows);
+  };
   return object;
 }
 

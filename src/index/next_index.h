@@ -24,6 +24,7 @@ Result<table::IndexObject> WholeIndex(const table::Env& env, const std::string& 
 // the peer writes, too, always get a complete one: it knows no other.
 struct PreparedIndex {
   bool is_part = false;
+  iceberg::Schema schema;
   std::shared_ptr<arrow::RecordBatch> rows;
   std::shared_ptr<arrow::Buffer> bytes;
   std::map<std::string, std::string> summary;  // what tells of it besides its URI

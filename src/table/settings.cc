@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <unordered_map>
 
 #include "base/text.h"
 #include "base/utf8.h"
@@ -80,12 +81,29 @@ Status CheckForeign(std::string_view name, std::string_view value) {
   return Status::OK();
 }
 
-// A stored text that CheckValue accepts. Other engines write codec names in any case.
-std::optional<std::string> StoredText(const std::map<std::string, std::string>& properties,
-                                      const SettingDef& def) {
-  const auto found = properties.find(std::string(def.property));
-  if (found == properties.end()) return std::nullopt;
-  std::string text = found->second;
+// Of each operation some dozens are looked up.
+using DefMap = std::unordered_map<std::string_view, const SettingDef*>;
+DefMap MapOf(std::string_view SettingDef::*key) {
+  DefMap map;
+  for (const SettingDef& def : Registry()) map.emplace(def.*key, &def);
+  return map;
+}
+
+// By its own name, which is one.
+const SettingDef& DefOf(std::string_view name) {
+  static const DefMap map = MapOf(&SettingDef::name);
+  return *map.at(name);
+}
+
+// Null: not of ours.
+const SettingDef* DefOfProperty(std::string_view property) {
+  static const DefMap map = MapOf(&SettingDef::property);
+  const auto found = map.find(property);
+  return found == map.end() ? nullptr : found->second;
+}
+
+// The text of a property, if CheckValue accepts it. Other engines write codec names in any case.
+std::optional<std::string> Accepted(const SettingDef& def, std::string text) {
   if (def.kind == SettingKind::kChoice || def.kind == SettingKind::kBool) {
     text = ToLowerAscii(text);
   }
@@ -93,11 +111,17 @@ std::optional<std::string> StoredText(const std::map<std::string, std::string>& 
   return text;
 }
 
+std::optional<std::string> StoredText(const std::map<std::string, std::string>& properties,
+                                      const SettingDef& def) {
+  const auto found = properties.find(std::string(def.property));
+  return found == properties.end() ? std::nullopt : Accepted(def, found->second);
+}
+
 std::optional<int64_t> StoredNumber(const std::map<std::string, std::string>& properties,
                                     std::string_view name) {
-  const SettingDef* def = FindSetting(name);
-  const std::optional<std::string> text = StoredText(properties, *def);
-  return text ? NumberOf(*def, *text) : std::nullopt;
+  const SettingDef& def = DefOf(name);
+  const std::optional<std::string> text = StoredText(properties, def);
+  return text ? NumberOf(def, *text) : std::nullopt;
 }
 
 Status CheckLevelOfCodec(std::string_view codec, int64_t level) {
@@ -118,15 +142,15 @@ class Resolver {
 
   Resolver(const std::map<std::string, std::string>& properties, std::vector<std::string>* warnings)
       : warnings_(warnings) {
-    for (const SettingDef& def : Registry()) {
-      if (def.levels & kManaged) continue;
-      if (auto text = StoredText(properties, def)) {
-        values_[def.name] = {*std::move(text), kTable};
-      } else if (auto found = properties.find(std::string(def.property));
-                 found != properties.end()) {
-        Warn(fmt::format("table property {} = {} is not accepted ({}); using {}", def.property,
-                         Quote(found->second), AcceptedText(def),
-                         def.default_value.empty() ? "none" : def.default_value));
+    for (const auto& [property, value] : properties) {
+      const SettingDef* def = DefOfProperty(property);
+      if (def == nullptr || def->levels & kManaged) continue;
+      if (auto text = Accepted(*def, value)) {
+        values_[def->name] = {*std::move(text), kTable};
+      } else {
+        Warn(fmt::format("table property {} = {} is not accepted ({}); using {}", property,
+                         Quote(value), AcceptedText(*def),
+                         def->default_value.empty() ? "none" : def->default_value));
       }
     }
   }
@@ -146,12 +170,11 @@ class Resolver {
 
   std::string Text(std::string_view name) const {
     const auto found = values_.find(name);
-    return found == values_.end() ? std::string(FindSetting(name)->default_value)
-                                  : found->second.text;
+    return found == values_.end() ? std::string(DefOf(name).default_value) : found->second.text;
   }
 
   int64_t Number(std::string_view name) const {
-    return NumberOf(*FindSetting(name), Text(name)).value_or(0);
+    return NumberOf(DefOf(name), Text(name)).value_or(0);
   }
 
   void Warn(std::string message) { warnings_->push_back(std::move(message)); }
@@ -244,15 +267,15 @@ Status CheckTogether(const std::map<std::string, std::string>& properties) {
     return InvalidArgument("setting retention requires a time column, and the table has none");
   }
   if (const auto level = StoredNumber(properties, kLevelName)) {
-    const auto codec = StoredText(properties, *FindSetting(kCodecName));
+    const auto codec = StoredText(properties, DefOf(kCodecName));
     TL_RETURN_NOT_OK(CheckLevelOfCodec(codec.value_or("zstd"), *level));
   }
   const auto text = [&](std::string_view name) {
-    const SettingDef* def = FindSetting(name);
-    return StoredText(properties, *def).value_or(std::string(def->default_value));
+    const SettingDef& def = DefOf(name);
+    return StoredText(properties, def).value_or(std::string(def.default_value));
   };
   const auto above = [&](std::string_view low, std::string_view high) {
-    return NumberOf(*FindSetting(low), text(low)) > NumberOf(*FindSetting(high), text(high));
+    return NumberOf(DefOf(low), text(low)) > NumberOf(DefOf(high), text(high));
   };
   if (StoredNumber(properties, "delete-min-age") && above("delete-min-age", "metadata-min-age")) {
     return InvalidArgument("setting delete-min-age ({}) must not be above metadata-min-age ({})",

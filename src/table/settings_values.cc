@@ -69,32 +69,34 @@ std::string OneUnit(int64_t micros) {
 // Why `value` is not accepted; empty when it is.
 std::string Fault(const SettingDef& def, std::string_view value) {
   if (!IsValidUtf8(value)) return Quote(value) + " is not valid UTF-8";
-  const std::string refused = Quote(value) + " is not accepted";
+  const auto unless = [&](bool accepted) {
+    return accepted ? std::string() : Quote(value) + " is not accepted";
+  };
   switch (def.kind) {
-    case SettingKind::kText: return value.empty() ? refused : "";
-    case SettingKind::kBool: return value == "true" || value == "false" ? "" : refused;
-    case SettingKind::kChoice: return IsChoice(def, value) ? "" : refused;
+    case SettingKind::kText: return unless(!value.empty());
+    case SettingKind::kBool: return unless(value == "true" || value == "false");
+    case SettingKind::kChoice: return unless(IsChoice(def, value));
     case SettingKind::kInteger: {
       const Result<int64_t> number = ParseInt64(value);
-      return number.ok() && *number >= def.min && *number <= def.max ? "" : refused;
+      return unless(number.ok() && *number >= def.min && *number <= def.max);
     }
     case SettingKind::kDuration: {
       if (IsChoice(def, value)) return "";
       const Result<int64_t> micros = ParseDuration(value);
       if (!micros.ok()) return MessageOf(micros.status());
-      return *micros >= def.min && *micros <= def.max ? "" : refused;
+      return unless(*micros >= def.min && *micros <= def.max);
     }
     case SettingKind::kNames: {
       const Result<std::vector<std::string>> names = SplitNames(value);
       if (!names.ok()) return MessageOf(names.status());
-      return names->empty() ? refused : "";
+      return unless(!names->empty());
     }
     case SettingKind::kTiers: {
       const auto tiers = ParseChunkTiers(value);
       return tiers.ok() ? "" : MessageOf(tiers.status());
     }
   }
-  return refused;
+  return unless(false);
 }
 
 }  // namespace

@@ -9,7 +9,6 @@
 #include <utility>
 
 #include <arrow/array/concatenate.h>
-#include <arrow/compute/api.h>
 #include <arrow/util/bitmap_ops.h>
 
 #include "base/memory.h"
@@ -18,6 +17,7 @@
 #include "iceberg/arrow_schema.h"
 #include "write/array_bytes.h"
 #include "write/string_codes.h"
+#include "write/take_strings.h"
 
 namespace timelake::write {
 namespace {
@@ -127,8 +127,13 @@ Result<std::shared_ptr<arrow::Array>> CombineColumn(const Target& target,
     const bool all_dictionaries = std::all_of(chunks.begin(), chunks.end(), [](const auto& chunk) {
       return chunk->type_id() == arrow::Type::DICTIONARY;
     });
-    if (is_key || all_dictionaries || StringsRepeat(chunks, rows)) {
+    if (is_key || all_dictionaries || (rows > kFewStrings && StringsRepeat(chunks, rows))) {
       return UnifyDictionaries(std::move(chunks), rows, devices);
+    }
+    if (rows <= kFewStrings) {  // to find out takes as long as to do it
+      TL_ASSIGN_OR_RAISE(auto coded, UnifyDictionaries(chunks, rows, devices));
+      const int64_t some = rows - coded->null_count();
+      if (2 * AsDictionary(*coded).dictionary()->length() <= some + 1) return coded;
     }
     for (auto& chunk : chunks) {
       TL_ASSIGN_OR_RAISE(chunk, WithoutDictionary(chunk));
@@ -176,8 +181,8 @@ Result<std::shared_ptr<arrow::Array>> WithoutDictionary(
     const std::shared_ptr<arrow::Array>& array) {
   if (array->type_id() != arrow::Type::DICTIONARY) return array;
   const auto& dictionary = AsDictionary(*array);
-  return arrow::compute::Take(*dictionary.dictionary(), *dictionary.indices(),
-                              arrow::compute::TakeOptions::NoBoundsCheck());
+  return TakeStrings(static_cast<const arrow::StringArray&>(*dictionary.dictionary()),
+                     static_cast<const arrow::Int32Array&>(*dictionary.indices()));
 }
 
 Result<std::shared_ptr<arrow::Array>> CodeStrings(std::shared_ptr<arrow::Array> strings) {

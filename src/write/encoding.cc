@@ -35,20 +35,22 @@ class Cells {
   Cells(const Rows& rows, size_t column) : whole_(rows.columns[column].get()), map_(rows.part_map) {
     if (whole_ != nullptr) {
       values_.push_back(whole_->data()->GetValues<T>(1));
+      nulls_ = whole_->null_count() > 0;
       return;
     }
     for (const auto& part : rows.parts[column]) {
       parts_.push_back(part.get());
+      nulls_ = nulls_ || part->null_count() > 0;
       values_.push_back(part->data()->GetValues<T>(1));
     }
   }
 
   std::optional<T> operator()(int64_t row) const {
     if (whole_ != nullptr) {
-      return whole_->IsNull(row) ? std::nullopt : std::make_optional(values_[0][row]);
+      return nulls_ && whole_->IsNull(row) ? std::nullopt : std::make_optional(values_[0][row]);
     }
     const PartMap::Place place = map_.Find(row);
-    if (parts_[place.part]->IsNull(place.row)) return std::nullopt;
+    if (nulls_ && parts_[place.part]->IsNull(place.row)) return std::nullopt;
     return values_[place.part][place.row];
   }
 
@@ -57,12 +59,15 @@ class Cells {
   const PartMap& map_;
   std::vector<const arrow::Array*> parts_;
   std::vector<const T*> values_;
+  bool nulls_ = false;
 };
+
+int64_t SampledRows(const FileRows& rows) { return std::min(rows.count(), kBlocks * kBlockRows); }
 
 // Calls `begin_block()` and `visit(row)` for the sampled rows; true if that was every row.
 template <typename Begin, typename Visit>
 bool VisitSample(const FileRows& rows, Begin&& begin_block, Visit&& visit) {
-  const bool complete = rows.count() <= kBlocks * kBlockRows;
+  const bool complete = SampledRows(rows) == rows.count();
   const int64_t blocks = complete ? 1 : kBlocks;
   const int64_t length = complete ? rows.count() : kBlockRows;
   for (int64_t block = 0; block < blocks; ++block) {
@@ -95,7 +100,7 @@ double DeltaBits(const std::vector<int64_t>& values) {
 
 template <typename T>
 Sample SampleIntegers(const Cells<T>& cells, const FileRows& rows) {
-  Sampler<uint64_t> sampler;
+  Sampler<uint64_t> sampler(SampledRows(rows));
   std::vector<int64_t> block;
   double bits = 0, blocks = 0;
   const auto end_block = [&] {
@@ -123,7 +128,7 @@ Sample SampleIntegers(const Cells<T>& cells, const FileRows& rows) {
 
 template <typename T, typename Bits>
 Sample SampleFloats(const Cells<T>& cells, const FileRows& rows) {
-  Sampler<uint64_t> sampler;
+  Sampler<uint64_t> sampler(SampledRows(rows));
   const bool complete = VisitSample(
       rows, [&] { sampler.BeginBlock(); },
       [&](int64_t row) {
@@ -135,7 +140,7 @@ Sample SampleFloats(const Cells<T>& cells, const FileRows& rows) {
 template <typename Array>
 Sample SampleBytes(const arrow::Array& array, const FileRows& rows) {
   const auto& bytes = static_cast<const Array&>(array);
-  Sampler<std::string_view> sampler;
+  Sampler<std::string_view> sampler(SampledRows(rows));
   const bool complete = VisitSample(
       rows, [&] { sampler.BeginBlock(); },
       [&](int64_t row) {

@@ -9,6 +9,7 @@
 
 #include "base/memory.h"
 #include "write/combine.h"
+#include "write/take_strings.h"
 
 namespace timelake::write {
 namespace {
@@ -183,9 +184,9 @@ Result<std::shared_ptr<arrow::Array>> GatherDictionary(const arrow::DictionaryAr
   const auto& used = first_use.used();
   const arrow::Int32Array positions(static_cast<int64_t>(used.size()),
                                     arrow::Buffer::Wrap(used.data(), used.size()));
-  TL_ASSIGN_OR_RAISE(auto dictionary,
-                     arrow::compute::Take(*array.dictionary(), positions,
-                                          arrow::compute::TakeOptions::NoBoundsCheck()));
+  TL_ASSIGN_OR_RAISE(
+      auto dictionary,
+      TakeStrings(static_cast<const arrow::StringArray&>(*array.dictionary()), positions));
   auto compact = std::make_shared<arrow::Int32Array>(length, std::move(codes), std::move(validity));
   return std::make_shared<arrow::DictionaryArray>(array.type(), compact, dictionary);
 }
@@ -194,6 +195,14 @@ Result<std::shared_ptr<arrow::Array>> GatherWhole(const std::shared_ptr<arrow::A
                                                   const RowSlice& slice) {
   const int64_t count = slice.end - slice.begin;
   if (slice.in_place) return column->Slice(slice.begin, count);
+  if (column->type_id() == arrow::Type::DICTIONARY) {
+    const auto& dictionary = static_cast<const arrow::DictionaryArray&>(*column);
+    const auto& indices = dictionary.indices();
+    TL_ASSIGN_OR_RAISE(auto codes,
+                       GatherFixed<int32_t>(WholeRows(*indices, slice), count, indices->type()));
+    return TakeStrings(static_cast<const arrow::StringArray&>(*dictionary.dictionary()),
+                       static_cast<const arrow::Int32Array&>(*codes));
+  }
   TL_ASSIGN_OR_RAISE(auto numbers, GatherNumbers(WholeRows(*column, slice), count, column->type()));
   if (numbers != nullptr) return numbers;
   return arrow::compute::Take(*column, *PositionsOf(slice),

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <functional>
 #include <vector>
@@ -34,6 +35,10 @@ struct SpreadHash<uint64_t> {
 template <typename Key>
 class Sampler {
  public:
+  // Of `values` at most. A table of fixed size for them, never full.
+  explicit Sampler(int64_t values)
+      : slots_(std::bit_ceil(4 * static_cast<size_t>(std::max<int64_t>(values, 1))), -1) {}
+
   void BeginBlock() {
     ++block_;
     last_ = -1;
@@ -75,10 +80,10 @@ class Sampler {
     int blocks = 0;
   };
 
-  // A sample has some thousand values: a table of fixed size, never full.
   Seen& Find(const Key& key) {
-    size_t i = SpreadHash<Key>()(key) & (kSlots - 1);
-    for (; slots_[i] >= 0; i = (i + 1) & (kSlots - 1)) {
+    const size_t mask = slots_.size() - 1;
+    size_t i = SpreadHash<Key>()(key) & mask;
+    for (; slots_[i] >= 0; i = (i + 1) & mask) {
       Seen& seen = seen_[static_cast<size_t>(slots_[i])];
       if (seen.key == key) return seen;
     }
@@ -86,8 +91,7 @@ class Sampler {
     return seen_.emplace_back(Seen{key, -1, 0});
   }
 
-  static constexpr size_t kSlots = 4 * kBlocks * kBlockRows;
-  std::vector<int16_t> slots_ = std::vector<int16_t>(kSlots, -1);
+  std::vector<int16_t> slots_;
   std::vector<Seen> seen_;
   int64_t last_ = -1;
   int64_t block_ = 0;

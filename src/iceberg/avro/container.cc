@@ -1,5 +1,6 @@
 #include "iceberg/avro/container.h"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -25,7 +26,11 @@ std::string Marker(std::string_view header) {
   std::string marker(kSyncSize, '\0');
   for (size_t half = 0; half < 2; ++half) {
     uint64_t hash = Mix(half + 1);
-    for (const char c : header) hash = Mix(hash ^ static_cast<unsigned char>(c));
+    for (size_t at = 0; at < header.size(); at += sizeof(uint64_t)) {
+      uint64_t word = 0;
+      std::memcpy(&word, header.data() + at, std::min(sizeof word, header.size() - at));
+      hash = Mix(hash ^ word);
+    }
     std::memcpy(marker.data() + 8 * half, &hash, sizeof hash);
   }
   return marker;

@@ -208,7 +208,7 @@ TEST(LastValueIndex, RememberedRowsAreNotReadAgain) {
   const Target target = TargetOf({});
   const Batch empty = Unwrapped(arrow::RecordBatch::MakeEmpty(iceberg::ToArrow(target.schema)));
   EXPECT_EQ(KindOf(Read(env, "memory://wh/none", target.schema).status()), ErrorKind::kNotFound);
-  Remember(env, "memory://wh/none", empty);
+  Remember(env, "memory://wh/none", target.schema, empty);
   EXPECT_EQ(Unwrapped(Read(env, "memory://wh/none", target.schema)).get(), empty.get());
 }
 
