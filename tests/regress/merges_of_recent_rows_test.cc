@@ -30,7 +30,7 @@ class RecentRows : public LakeTest {
   MaintainReport Compact(Table* table) {
     MaintainOptions options;
     options.expire = options.orphans = options.manifests = false;
-    return Must(table->Maintain(options));
+    return Must(Maintain(*table, options));
   }
 
   std::mutex mutex_;
