@@ -24,6 +24,8 @@ namespace timelake::store {
 namespace {
 
 constexpr int kSyncThreads = 8;
+// A file that somebody touches all the time is taken as it was read.
+constexpr int kReadTries = 10;
 
 Status CheckKey(const std::string& key) {
   if (key.starts_with('/') && key.find('\0') == std::string::npos) return Status::OK();
@@ -115,12 +117,21 @@ class LocalStore : public ObjectStore {
     TL_RETURN_NOT_OK(CheckKey(key));
     GetReply reply;
     reply.info.key = key;
-    struct stat st;
-    TL_ASSIGN_OR_RAISE(const Fd fd, OpenFile(key, &st));
-    if (fd.ok()) {
+    // A file that has lost its name may be written anew (SpareFiles).
+    bool same = false;
+    for (int i = 0; i < kReadTries && !same; ++i) {
+      struct stat st, after;
+      TL_ASSIGN_OR_RAISE(const Fd fd, OpenFile(key, &st));
+      reply.found = fd.ok();
+      if (!fd.ok()) break;
       TL_ASSIGN_OR_RAISE(reply.bytes, ReadWhole(fd.get(), key, st.st_size));
-      reply.found = true;
       reply.info = InfoOf(key, st);
+      same = stat(key.c_str(), &after) != 0 || InfoOf(key, after).identity == reply.info.identity;
+    }
+    if (!reply.found) {  // any more
+      reply.bytes = nullptr;
+      reply.info = {};
+      reply.info.key = key;
     }
     reply.date_us = Date(key);
     return reply;

@@ -56,13 +56,14 @@ bool SpareFiles::Has(const std::string& path) {
   });
 }
 
-// There is a file of our own that nobody else has a name for.
-bool SpareFiles::Ready(Spare* spare) {
+// There is a file of our own that nobody else has a name for. Who opened it while it had the name
+// may read it only now: that is a later text, but never one that is cut off.
+bool SpareFiles::Ready(Spare* spare, int64_t size) {
   if (!spare->temp.empty() && spare->owner == getpid()) {
     struct stat named, open;
     if (lstat(spare->temp.c_str(), &named) == 0 && fstat(spare->fd.get(), &open) == 0 &&
         named.st_ino == open.st_ino && named.st_dev == open.st_dev && open.st_nlink == 1 &&
-        S_ISREG(open.st_mode)) {
+        S_ISREG(open.st_mode) && open.st_size == size) {
       return true;
     }
   }
@@ -83,8 +84,6 @@ bool SpareFiles::Write(Spare* spare, const arrow::Buffer& bytes, int64_t present
     return false;
   }
   struct stat now;
-  if (fstat(fd, &now) != 0) return false;
-  if (now.st_size != bytes.size() && ftruncate(fd, bytes.size()) != 0) return false;
   // A power loss leaves either text, once there is one.
   if (!spare->on_disk && fdatasync(fd) != 0) return false;
   spare->on_disk = true;
@@ -106,7 +105,7 @@ std::optional<ObjectInfo> SpareFiles::Swap(const std::string& path, const arrow:
     ++spare->replaced;
     return std::nullopt;
   }
-  if (!Ready(spare) || !Write(spare, bytes, present) ||
+  if (!Ready(spare, bytes.size()) || !Write(spare, bytes, present) ||
       renameat2(AT_FDCWD, spare->temp.c_str(), AT_FDCWD, path.c_str(), RENAME_EXCHANGE) != 0) {
     Drop(spare);
     spare->replaced = kSeldom - kMuchLater;

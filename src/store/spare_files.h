@@ -30,7 +30,8 @@ class SpareFiles {
 
   // Puts `bytes` in the place of the file at `path`, which is there and has the change time
   // `present`, while the caller keeps others from doing so. Readers see the old file or the new
-  // one, also after a power loss. nullopt: not done, nothing has changed; replace it by a new file.
+  // one, also after a power loss; who waits between opening and reading may see a later one.
+  // nullopt: not done, nothing has changed; replace it by a new file.
   std::optional<ObjectInfo> Swap(const std::string& path, const arrow::Buffer& bytes,
                                  int64_t present);
 
@@ -46,7 +47,7 @@ class SpareFiles {
   };
 
   Spare* Find(const std::string& path);
-  static bool Ready(Spare* spare);
+  static bool Ready(Spare* spare, int64_t size);
   static bool Write(Spare* spare, const arrow::Buffer& bytes, int64_t present);
   static void Drop(Spare* spare);
 

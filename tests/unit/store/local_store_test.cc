@@ -87,7 +87,7 @@ TEST_F(LocalStoreTest, NamesThatAreReplacedOftenTakeNoNewFiles) {
   std::set<std::string> identities;
   std::set<ino_t> inodes;
   for (int i = 0; i < 30; ++i) {
-    const std::string text = std::to_string(i < 20 ? 95 + i : 120 - i);  // longer, and shorter
+    const std::string text = std::to_string(100 + i);
     const auto put = Must(store_->PutIfMatch(Path("m/hint"), Bytes(text), identity));
     ASSERT_EQ(put.outcome, PutOutcome::kCreated) << put.message;
     const auto read = Must(store_->Get(Path("m/hint")));
@@ -102,6 +102,22 @@ TEST_F(LocalStoreTest, NamesThatAreReplacedOftenTakeNoNewFiles) {
   }
   EXPECT_EQ(inodes.size(), 2);
   EXPECT_EQ(Must(store_->List(Path("m/"))).objects.size(), 1);
+  // Who has opened the file and read its size never gets a part of a longer text, nor more.
+  for (int i = 0; i < 20; ++i) {
+    const std::string text(1 + i % 3, 'x');
+    const auto put = Must(store_->PutIfMatch(Path("m/hint"), Bytes(text), identity));
+    ASSERT_EQ(put.outcome, PutOutcome::kCreated) << put.message;
+    identity = put.info.identity;
+    const Fd open = OpenFd(Path("m/hint"), O_RDONLY);
+    for (int more = 0; more < 3; ++more) {
+      const auto next = Must(store_->PutIfMatch(Path("m/hint"), Bytes(text + "y"), identity));
+      ASSERT_EQ(next.outcome, PutOutcome::kCreated) << next.message;
+      identity = next.info.identity;
+      struct stat st;
+      ASSERT_EQ(fstat(open.get(), &st), 0);
+      EXPECT_EQ(st.st_size, text.size());
+    }
+  }
   store_.reset();
   const auto files = std::filesystem::directory_iterator(Path("m"));
   EXPECT_EQ(std::distance(begin(files), end(files)), 1);
