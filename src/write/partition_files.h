@@ -15,8 +15,8 @@ struct PartitionJob {
   std::vector<StoredFile>* files = nullptr;  // finished ones are appended, also after an error
 };
 
-// Writes the rows of `arrangement` in these partitions, up to `at_once` partitions at a time; with
-// fewer of them than `threads` the columns of each are encoded on several threads.
+// Writes the rows of `arrangement` in these partitions, up to `at_once` partitions at a time; the
+// columns of one that has more than its share of them are encoded on several of `threads`.
 Status WritePartitions(const FilePlan& plan, const Rows& rows, const Arrangement& arrangement,
                        const std::vector<PartitionJob>& jobs, int threads, int at_once);
 
