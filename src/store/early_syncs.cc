@@ -91,7 +91,10 @@ void EarlySyncs::Begin(const std::vector<std::string>& files,
     const std::lock_guard lock(state_->mutex);
     auto& entries = state_->entries;
     if (entries.size() > kMostEntries / 2) {  // what nobody has asked for
-      std::erase_if(entries, [](const auto& one) { return one.second.step == State::Step::kDone; });
+      // Errors stay: the disk tells them once.
+      std::erase_if(entries, [](const auto& one) {
+        return one.second.step == State::Step::kDone && one.second.status.ok();
+      });
     }
     const bool room = entries.size() + files.size() + folders.size() <= kMostEntries;
     for (const std::string& file : files) more += room && entries.try_emplace(file).second;

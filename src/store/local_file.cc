@@ -163,15 +163,8 @@ Result<ObjectInfo> NewFile::Info() const {
 }
 
 Status NewFile::AgePast(int64_t nanos) {
-  constexpr int kTries = 20;
-  for (int i = 0; i < kTries; ++i) {
-    struct stat st;
-    if (fstat(fd_.get(), &st) != 0) return ErrnoError(target_, "stat the new file", errno);
-    if (ChangeNanos(st) > nanos) break;
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    if (futimens(fd_.get(), nullptr) != 0) return ErrnoError(target_, "touch", errno);
-  }
-  return Status::OK();
+  const int error = AgeFilePast(fd_.get(), nanos);
+  return error == 0 ? Status::OK() : ErrnoError(target_, "touch the new file", error);
 }
 
 int NewFile::LinkAs(const std::string& path) {
@@ -227,6 +220,18 @@ Status NewFile::NameOrReplace() {
   }
   const int error = RenameOver();
   return error == 0 ? Status::OK() : ErrnoError(target_, "rename the new file to it", error);
+}
+
+int AgeFilePast(int fd, int64_t nanos) {
+  constexpr int kTries = 20;
+  for (int i = 0; i < kTries; ++i) {
+    struct stat st;
+    if (fstat(fd, &st) != 0) return errno;
+    if (ChangeNanos(st) > nanos) break;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    if (futimens(fd, nullptr) != 0) return errno;
+  }
+  return 0;
 }
 
 std::shared_ptr<arrow::io::OutputStream> MakeFileStream(NewFile file) {

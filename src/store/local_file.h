@@ -68,6 +68,9 @@ class NewFile {
   LocalAbilities abilities_;
 };
 
+// Waits until the open file's change time is later than `nanos`, as NewFile::AgePast. 0 or errno.
+int AgeFilePast(int fd, int64_t nanos);
+
 // Buffers, and names the file when closed without error.
 std::shared_ptr<arrow::io::OutputStream> MakeFileStream(NewFile file);
 

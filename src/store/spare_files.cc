@@ -5,10 +5,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
-#include <thread>
 #include <utility>
+
+#include "store/local_file.h"
 
 namespace timelake::store {
 namespace {
@@ -17,8 +17,6 @@ namespace {
 constexpr int kSeldom = 3;
 constexpr int kMuchLater = 1000;  // where it cannot be done
 constexpr size_t kMostSpares = 16;
-// Of waiting for a later change time, a millisecond each.
-constexpr int kTries = 20;
 
 }  // namespace
 
@@ -83,18 +81,11 @@ bool SpareFiles::Write(Spare* spare, const arrow::Buffer& bytes, int64_t present
   if (Uninterrupted([&] { return pwrite(fd, bytes.data(), size, 0); }) != bytes.size()) {
     return false;
   }
-  struct stat now;
   // A power loss leaves either text, once there is one.
   if (!spare->on_disk && fdatasync(fd) != 0) return false;
   spare->on_disk = true;
   // It must not get the identity of the file that it replaces, whose inode it may once have been.
-  for (int i = 0; i < kTries; ++i) {
-    if (fstat(fd, &now) != 0) return false;
-    if (ChangeNanos(now) > present) return true;
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    if (futimens(fd, nullptr) != 0) return false;
-  }
-  return false;
+  return AgeFilePast(fd, present) == 0;
 }
 
 std::optional<ObjectInfo> SpareFiles::Swap(const std::string& path, const arrow::Buffer& bytes,

@@ -342,7 +342,8 @@ Status CommitRun::Prepare(Sent* sent) {
   if (ready.ok() && !sync.empty()) {
     sent->staged = env_.store->Stage(handle_.VersionKey(sent->number()), sent->bytes);
     if (sent->staged && !sent->staged->Sync().ok()) sent->staged.reset();  // the put tries again
-    ready = Retried(env_, [&] { return env_.store->Sync(sync); });
+    // Once: what a disk failed to write is forgotten by then, and a second fdatasync would succeed.
+    ready = env_.store->Sync(sync);
   }
   if (!ready.ok()) Discard(sent->keys);
   return ready;

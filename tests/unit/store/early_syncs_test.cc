@@ -82,6 +82,24 @@ TEST_F(EarlySyncsTest, ManyFiles) {
   }
 }
 
+// An error is not among them: the disk tells it once.
+TEST_F(EarlySyncsTest, ErrorsStayUntilSomebodyAsks) {
+  const std::string gone = folder_.path() + "/!";  // the first in their order, which is begun first
+  syncs_.Begin({gone}, {});
+  for (int i = 0; i < 300; ++i) syncs_.Begin({File(std::to_string(i))}, {});
+  const auto waiting = std::make_shared<EarlySyncs::Waiting>();
+  const std::string later = File("later");
+  bool begun = false;
+  for (int i = 0; i < 1'000'000 && !begun; ++i) {
+    syncs_.Begin({later}, {});
+    std::this_thread::yield();
+    begun = syncs_.WaitFor(later, waiting);
+  }
+  ASSERT_TRUE(begun);
+  ASSERT_TRUE(syncs_.WaitFor(gone, waiting));
+  EXPECT_THAT(syncs_.Await(waiting).message(), HasSubstr("/!: cannot open to fdatasync"));
+}
+
 TEST_F(EarlySyncsTest, ThreadsShareAFolder) {
   std::vector<std::thread> threads;
   std::atomic<int> failed = 0;
