@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
+#include <numeric>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include <arrow/array.h>
+#include <arrow/array/array_dict.h>
 #include <arrow/buffer.h>
 #include <arrow/record_batch.h>
 #include <arrow/util/bit_util.h>
@@ -62,10 +65,11 @@ Ends Cut(const Ends& runs, Same&& same, AllSame&& all_same) {
   return ends;
 }
 
-template <typename T>
-Ends CutByValue(const arrow::ArrayData& column, const Ends& runs) {
+// `equal` says whether two values are, `values` being what tells most of them apart.
+template <typename T, typename Equal>
+Ends CutByValue(const arrow::ArrayData& column, const Ends& runs, Equal&& equal) {
   const T* values = column.GetValues<T>(1);
-  const auto same = [=](int64_t begin, int64_t row) { return values[row] == values[begin]; };
+  const auto same = [=](int64_t begin, int64_t row) { return equal(values[row], values[begin]); };
   const auto all_same = [=](int64_t begin, int64_t row) {
     const T value = values[begin];
     bool differs = false;
@@ -84,6 +88,22 @@ Ends CutByValue(const arrow::ArrayData& column, const Ends& runs) {
     bool differs = false;
     for (int64_t i = 0; i < kStep; ++i) differs |= valid(row + i) != wanted;
     return !differs && (!wanted || all_same(begin, row));
+  });
+}
+
+template <typename T>
+Ends CutByValue(const arrow::ArrayData& column, const Ends& runs) {
+  return CutByValue<T>(column, runs, std::equal_to<T>());
+}
+
+// Codes of text. A value may stand in a dictionary twice.
+Ends CutByCode(const arrow::Array& column, const Ends& runs) {
+  const auto& dictionary =
+      static_cast<const arrow::DictionaryArray&>(column).dictionary();
+  const auto* texts = dynamic_cast<const arrow::StringArray*>(dictionary.get());
+  if (!texts || texts->null_count() != 0) return CutByValue<int32_t>(*column.data(), runs);
+  return CutByValue<int32_t>(*column.data(), runs, [texts](int32_t a, int32_t b) {
+    return a == b || texts->GetView(a) == texts->GetView(b);
   });
 }
 
@@ -128,8 +148,7 @@ BucketRuns CutByBucket(const arrow::ArrayData& column, const RunKey& key, const 
 
 Ends CutBy(const arrow::Array& column, const Ends& runs) {
   const arrow::ArrayData& data = *column.data();
-  // A value that stands in a dictionary twice makes two runs, no harm.
-  if (HasPlainCodes(*column.type())) return CutByValue<int32_t>(data, runs);
+  if (HasPlainCodes(*column.type())) return CutByCode(column, runs);
   switch (column.type_id()) {
     case arrow::Type::INT32:
     case arrow::Type::DATE32: return CutByValue<int32_t>(data, runs);
@@ -328,6 +347,12 @@ Result<ArrayPtr> ValueOf(const RunValue& value, const arrow::RecordBatch& batch,
     if (column.type_id() != arrow::Type::DOUBLE) return CannotAggregate(column);
     return Fold<double>(column, ends, column.type(), Sum);
   }
+  if (value.op == RunOp::kTotal) {
+    if (column.type_id() != arrow::Type::INT64) return CannotAggregate(column);
+    return Fold<int64_t>(column, ends, column.type(), [](const int64_t* values, int64_t count) {
+      return std::accumulate(values, values + count, int64_t{0});
+    });
+  }
   if (value.op == RunOp::kSumHigh || value.op == RunOp::kSumLow) {
     const bool high = value.op == RunOp::kSumHigh;
     if (column.type_id() == arrow::Type::INT32) return Halves<int32_t>(column, ends, high);
@@ -387,6 +412,20 @@ Result<std::shared_ptr<arrow::RecordBatch>> AggregateRuns(const RunAggregates& a
   }
   const auto rows = static_cast<int64_t>(ends.size());
   return arrow::RecordBatch::Make(arrow::schema(std::move(fields)), rows, std::move(arrays));
+}
+
+RunAggregates Joining(const RunAggregates& aggregates) {
+  RunAggregates joining;
+  for (size_t i = 0; i < aggregates.keys.size(); ++i) {
+    joining.keys.push_back({.column = i, .bucket = {}});  // its start by now
+  }
+  for (const RunValue& value : aggregates.values) {
+    const bool whole_number = value.op == RunOp::kRows || value.op == RunOp::kCount ||
+                              value.op == RunOp::kSumHigh || value.op == RunOp::kSumLow;
+    joining.values.push_back({whole_number ? RunOp::kTotal : value.op,
+                              joining.keys.size() + joining.values.size()});
+  }
+  return joining;
 }
 
 }  // namespace timelake::scan

@@ -39,6 +39,7 @@ enum class RunOp {
   // above the lower 32 bits (rounded down) and of those.
   kSumHigh,
   kSumLow,
+  kTotal,  // int64, of int64 that cannot overflow; NULL if there is no value
   kMin,  // as the column: a number, date or time; NULL if there is no value. NaN is the greatest.
   kMax,
 };
@@ -54,8 +55,13 @@ struct RunAggregates {
 };
 
 // A row for each run of `batch`, in their order: the keys, then the values. NULL is a key like any
-// other, of NaN each is a run. Text keys keep their dictionary.
+// other, of NaN each is a run. Text keys keep their dictionary; two runs next to each other never
+// have the same text.
 Result<std::shared_ptr<arrow::RecordBatch>> AggregateRuns(const RunAggregates& aggregates,
                                                           const arrow::RecordBatch& batch);
+
+// What puts runs together that the batches have parted: aggregates of batches as AggregateRuns makes
+// them of `aggregates`, one behind the other.
+RunAggregates Joining(const RunAggregates& aggregates);
 
 }  // namespace timelake::scan

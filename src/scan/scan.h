@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <compare>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -105,6 +106,7 @@ struct RowId {
             number & ((int64_t{1} << kPositionBits) - 1)};
   }
   int64_t number() const { return (static_cast<int64_t>(file) << kPositionBits) | position; }
+  auto operator<=>(const RowId&) const = default;
 };
 
 // Columns to read, in output order: top-level field ids of the schema.
@@ -136,9 +138,11 @@ class Scanner {
 
   virtual std::shared_ptr<arrow::Schema> schema() const = 0;
 
-  // The next morsel's batches, or null when all are handed out. Any thread; `filter` is that
-  // thread's, it lives as long as the reader (null: the request has no filters).
-  virtual Result<std::shared_ptr<arrow::RecordBatchReader>> Next(RowFilter* filter = nullptr) = 0;
+  // The next morsel's batches, or null when all are handed out, also to other threads. Any thread;
+  // `filter` is that thread's, it lives as long as the reader (null: the request has no filters).
+  // `first`, if given, is set to the morsel's first row, which a filter may refuse.
+  virtual Result<std::shared_ptr<arrow::RecordBatchReader>> Next(RowFilter* filter = nullptr,
+                                                                 RowId* first = nullptr) = 0;
 
   virtual const Plan& plan() const = 0;
 };

@@ -25,7 +25,8 @@ class BatchScanner : public Scanner {
   std::shared_ptr<arrow::Schema> schema() const override { return schema_; }
   const Plan& plan() const override { return plan_; }
 
-  Result<std::shared_ptr<arrow::RecordBatchReader>> Next(RowFilter* filter) override {
+  Result<std::shared_ptr<arrow::RecordBatchReader>> Next(RowFilter* filter, RowId* first) override {
+    if (first) *first = RowId();
     if (done_.exchange(true)) return nullptr;
     table::RowRanges rows;
     table::Append({0, batch_->num_rows()}, &rows);

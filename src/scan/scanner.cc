@@ -53,10 +53,14 @@ class ScannerImpl : public Scanner {
   std::shared_ptr<arrow::Schema> schema() const override { return schema_; }
   const Plan& plan() const override { return plan_; }
 
-  Result<std::shared_ptr<arrow::RecordBatchReader>> Next(RowFilter* filter) override {
+  Result<std::shared_ptr<arrow::RecordBatchReader>> Next(RowFilter* filter, RowId* first) override {
     while (true) {
       TL_ASSIGN_OR_RAISE(std::optional<Morsel> morsel, TakeMorsel());
       if (!morsel) return nullptr;
+      if (first) {
+        const int64_t offset = morsel->file->reader->row_group_offset(morsel->row_group);
+        *first = {morsel->file->index, offset + morsel->rows.front().begin};
+      }
       auto reader = Read(*std::move(morsel), filter);
       if (reader.ok() && !*reader) continue;
       if (!reader.ok()) Fail(reader.status());

@@ -17,6 +17,7 @@
 #include "sql/rewrite/latest_rows.h"
 #include "sql/rewrite/metadata_aggregates.h"
 #include "sql/rewrite/run_aggregates.h"
+#include "sql/rewrite/whole_groups.h"
 #include "sql/rollup/extension.h"
 #include "sql/scan_statistics.h"
 #include "sql/session_options.h"
@@ -80,9 +81,11 @@ std::shared_ptr<Database> Database::Open(const SessionOptions& options,
   RegisterLatestRows(*database->instance->instance);
   RegisterJoinStatistics(*database->instance->instance);
   RegisterAsofBounds(*database->instance->instance);
-  // Metadata first: what is left of an aggregate is computed while reading.
+  // Metadata first: what is left of an aggregate is computed while reading, in whole groups if it
+  // can be.
   RegisterMetadataAggregates(*database->instance->instance);
   RegisterRunAggregates(*database->instance->instance);
+  RegisterWholeGroups(*database->instance->instance);
   RegisterSessionOptions(*database->instance->instance);
   RegisterStatementTimeout(*database->instance->instance);
   duckdb::ExtensionLoader loader(*database->instance->instance, "timelake");

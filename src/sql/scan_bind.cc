@@ -91,12 +91,23 @@ bool AggregateWhileReading(duckdb::LogicalGet& get, ScanAggregates aggregates) {
   return true;
 }
 
+void GiveWholeGroups(duckdb::LogicalGet& get) {
+  auto& bind = get.bind_data->Cast<ScanBindData>();
+  auto aggregates = std::make_shared<ScanAggregates>(*bind.aggregates);
+  aggregates->whole = true;
+  bind.aggregates = std::move(aggregates);
+}
+
 const ScanAggregates* AggregatesOf(const duckdb::LogicalGet& get) {
   return get.bind_data->Cast<ScanBindData>().aggregates.get();
 }
 
 void LimitBuckets(duckdb::LogicalGet& get, BucketLimit limit) {
   get.bind_data->Cast<ScanBindData>().buckets = limit;
+}
+
+bool BucketsLimited(const duckdb::LogicalGet& get) {
+  return get.bind_data->Cast<ScanBindData>().buckets.has_value();
 }
 
 duckdb::column_t RowIdColumn() { return duckdb::VIRTUAL_COLUMN_START + 4096; }

@@ -21,6 +21,7 @@
 
 #include "base/text.h"
 #include "scan/prune.h"
+#include "scan/run_edges.h"
 #include "sql/arrow_to_duckdb.h"
 #include "sql/bucket_bound.h"
 #include "sql/error.h"
@@ -44,6 +45,14 @@ constexpr int64_t kRowsPerThread = 65536;
 
 constexpr int kNothing = -1;
 
+// Runs that batches have parted are given by the thread that is the last to have read its part.
+struct WholeRuns {
+  explicit WholeRuns(const scan::RunAggregates& aggregates) : edges(aggregates) {}
+
+  scan::RunEdges edges;
+  std::atomic<int> readers{0};
+};
+
 struct ScanGlobal : duckdb::GlobalTableFunctionState {
   std::shared_ptr<const TableVersion> table;
   std::vector<PushedFilter> filters;  // applied here
@@ -51,6 +60,7 @@ struct ScanGlobal : duckdb::GlobalTableFunctionState {
   std::string bound;                  // of the last or first buckets, as text
   std::shared_ptr<scan::Scanner> scanner;
   std::shared_ptr<const ScanAggregates> aggregates;  // of the scanner's batches, or null
+  std::unique_ptr<WholeRuns> whole;                  // null: of a group may come several
   // For each output column its position in the batches; kNothing: a column without contents,
   // which DuckDB asks for when it only counts rows.
   std::vector<int> columns;
@@ -66,6 +76,8 @@ struct ScanGlobal : duckdb::GlobalTableFunctionState {
 struct ScanLocal : duckdb::LocalTableFunctionState {
   std::unique_ptr<scan::RowFilter> filter;
   scan::RunAggregates aggregates;  // this thread's
+  scan::RunEdges::Place place;     // of the next batch
+  bool reads = false;              // it is among WholeRuns' readers
   std::shared_ptr<arrow::RecordBatchReader> reader;
   std::shared_ptr<arrow::RecordBatch> batch;
   std::unique_ptr<MemoryReservation> memory;  // of `batch`
@@ -173,6 +185,9 @@ duckdb::unique_ptr<duckdb::GlobalTableFunctionState> InitGlobal(
       request.field_ids.push_back(fields[column].id);
     }
     state->aggregates = bind.aggregates;
+    if (bind.aggregates->whole) {
+      state->whole = std::make_unique<WholeRuns>(bind.aggregates->runs);
+    }
     for (const duckdb::column_t column : input.column_ids) {
       state->columns.push_back(static_cast<int>(column));
     }
@@ -224,17 +239,27 @@ duckdb::unique_ptr<duckdb::LocalTableFunctionState> InitLocal(
   return state;
 }
 
+// What is left of whole groups when this thread has nothing more to read: the edges, for the last
+// one. A thread that comes later finds nothing, neither rows nor edges.
+std::shared_ptr<arrow::RecordBatch> LastGroups(ScanGlobal& global, ScanLocal& local) {
+  if (!std::exchange(local.reads, false)) return nullptr;
+  if (global.whole->readers.fetch_sub(1) != 1) return nullptr;
+  return ValueOrThrow(global.whole->edges.Join());
+}
+
 // False when the scan is done.
 bool NextBatch(ScanGlobal& global, ScanLocal& local) {
   local.row = 0;
   while (true) {
     if (!local.reader) {
-      local.reader =
-          ValueOrThrow(ExplainMissing(*global.table, global.scanner->Next(local.filter.get())));
+      if (global.whole && !std::exchange(local.reads, true)) global.whole->readers.fetch_add(1);
+      local.place.batch = 0;
+      local.reader = ValueOrThrow(ExplainMissing(
+          *global.table, global.scanner->Next(local.filter.get(), &local.place.morsel)));
       if (!local.reader) {
-        local.batch.reset();
+        local.batch = global.whole ? LastGroups(global, local) : nullptr;
         local.memory->Hold(0);
-        return false;
+        return local.batch != nullptr;
       }
     }
     ThrowIfError(ExplainMissing(*global.table, local.reader->ReadNext(&local.batch)));
@@ -245,6 +270,11 @@ bool NextBatch(ScanGlobal& global, ScanLocal& local) {
       global.rows_done.fetch_add(rows, std::memory_order_relaxed);
       if (global.aggregates) {
         local.batch = ValueOrThrow(scan::AggregateRuns(local.aggregates, *local.batch));
+      }
+      if (global.whole) {
+        local.batch = ValueOrThrow(global.whole->edges.Keep(local.place, local.batch));
+        ++local.place.batch;
+        if (local.batch->num_rows() == 0) continue;
       }
       return true;
     }
@@ -336,6 +366,7 @@ duckdb::InsertionOrderPreservingMap<duckdb::string> Explain(
   }
   if (!lists.empty()) result["Filtered Here"] = Join(lists, ", ");
   if (bind.aggregates) result["Aggregated Here"] = Join(bind.aggregates->names, ", ");
+  if (bind.aggregates && bind.aggregates->whole) result["Each Group"] = "once";
   if (!bind.predicate.all_of.empty()) {
     result["Pruning"] = ToText(*bind.table->schema, bind.predicate);
   }

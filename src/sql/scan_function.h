@@ -47,11 +47,17 @@ struct ScanAggregates {
   // Of each key, then of each value.
   std::vector<duckdb::LogicalType> types;
   std::vector<std::string> names;
+  // All rows of a group are next to each other in one file, and in no other: the scan gives each
+  // group once.
+  bool whole = false;
 };
 
 // Lets the operator, a finished plan's, give those instead of rows: a column for each key and
 // value. It keeps its filters. False, and nothing is changed, if they cannot be kept.
 bool AggregateWhileReading(duckdb::LogicalGet& get, ScanAggregates aggregates);
+
+// Of such an operator, whose files allow it (scan/whole_groups.h): groups in one piece.
+void GiveWholeGroups(duckdb::LogicalGet& get);
 
 // What such an operator computes; null of one that gives rows.
 const ScanAggregates* AggregatesOf(const duckdb::LogicalGet& get);
@@ -64,6 +70,7 @@ struct BucketLimit {
   bool last = true;
 };
 void LimitBuckets(duckdb::LogicalGet& get, BucketLimit limit);
+bool BucketsLimited(const duckdb::LogicalGet& get);
 
 // Of such an operator in an optimised plan: what prunes, and the filters that the scan applies.
 const scan::Predicate& PruningOf(const duckdb::LogicalGet& get);

@@ -1,5 +1,8 @@
 #include "sql/functions/merge_aggregates.h"
 
+#include <duckdb/common/vector_operations/binary_executor.hpp>
+#include <duckdb/function/scalar_function.hpp>
+
 #include "sql/functions/aggregate.h"
 
 namespace timelake::sql {
@@ -112,13 +115,34 @@ struct Sums {
     if (source.any) Add(target, Of(source));
   }
 
-  static void Result(State& state, AggregateInputData&, Vector& result, idx_t row) {
-    if (!state.any) return FlatVector::SetNull(result, row, true);
-    auto& value = FlatVector::GetData<duckdb::hugeint_t>(result)[row];
+  static duckdb::hugeint_t ToHugeint(const State& state) {
+    duckdb::hugeint_t value;
     value.lower = state.low;
     value.upper = static_cast<int64_t>(state.high);
+    return value;
+  }
+
+  static void Result(State& state, AggregateInputData&, Vector& result, idx_t row) {
+    if (!state.any) return FlatVector::SetNull(result, row, true);
+    FlatVector::GetData<duckdb::hugeint_t>(result)[row] = ToHugeint(state);
   }
 };
+
+// NULL stays NULL.
+void SumOfHalves(duckdb::DataChunk& input, duckdb::ExpressionState&, Vector& result) {
+  duckdb::BinaryExecutor::Execute<int64_t, int64_t, duckdb::hugeint_t>(
+      input.data[0], input.data[1], result, input.size(), [](int64_t high, int64_t low) {
+        Sums::State state{};
+        Sums::Add(state, Whole{high} * (Whole{1} << 32) + low);
+        return Sums::ToHugeint(state);
+      });
+}
+
+void AverageOf(duckdb::DataChunk& input, duckdb::ExpressionState&, Vector& result) {
+  duckdb::BinaryExecutor::Execute<double, int64_t, double>(
+      input.data[0], input.data[1], result, input.size(),
+      [](double sum, int64_t count) { return sum / static_cast<double>(count); });
+}
 
 }  // namespace
 
@@ -134,6 +158,16 @@ duckdb::AggregateFunction MergeCounts() {
 duckdb::AggregateFunction MergeAverages() {
   return AggregateOf<Averages>::Make("merge_averages", {LogicalType::DOUBLE, LogicalType::BIGINT},
                                      LogicalType::DOUBLE);
+}
+
+duckdb::ScalarFunction MergedSum() {
+  return duckdb::ScalarFunction("merged_sum", {LogicalType::BIGINT, LogicalType::BIGINT},
+                                LogicalType::HUGEINT, SumOfHalves);
+}
+
+duckdb::ScalarFunction MergedAverage() {
+  return duckdb::ScalarFunction("merged_average", {LogicalType::DOUBLE, LogicalType::BIGINT},
+                                LogicalType::DOUBLE, AverageOf);
 }
 
 }  // namespace timelake::sql

@@ -2,7 +2,8 @@
 
 namespace duckdb {
 class AggregateFunction;
-}
+class ScalarFunction;
+}  // namespace duckdb
 
 // Aggregates that put together what a scan has aggregated in part. Not known by name: only plans of
 // ours use them.
@@ -18,5 +19,9 @@ duckdb::AggregateFunction MergeSums();
 
 // avg of doubles: of sums (DOUBLE, NULL without a value) and counts (BIGINT).
 duckdb::AggregateFunction MergeAverages();
+
+// The same of a single row.
+duckdb::ScalarFunction MergedSum();
+duckdb::ScalarFunction MergedAverage();
 
 }  // namespace timelake::sql

@@ -319,6 +319,7 @@ class Candidate {
         break;
       case RunOp::kSumHigh:
       case RunOp::kSumLow:
+      case RunOp::kTotal:
         value_types_.push_back(duckdb::LogicalType::BIGINT);
         value_names_.push_back((op == RunOp::kSumHigh ? "sum(" : "low sum(") + of + ")");
         break;

@@ -120,7 +120,8 @@ class FakeScanner : public scan::Scanner {
   }
 
   std::shared_ptr<arrow::Schema> schema() const override { return schema_; }
-  Result<std::shared_ptr<arrow::RecordBatchReader>> Next(scan::RowFilter* filter) override {
+  Result<std::shared_ptr<arrow::RecordBatchReader>> Next(scan::RowFilter* filter,
+                                                         scan::RowId*) override {
     const int64_t morsel = next_++;
     if (morsel >= script_->morsels) return nullptr;
     return std::make_shared<FakeReader>(script_, schema_, morsel * script_->batches * script_->rows,
