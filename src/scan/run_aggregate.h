@@ -60,8 +60,8 @@ struct RunAggregates {
 Result<std::shared_ptr<arrow::RecordBatch>> AggregateRuns(const RunAggregates& aggregates,
                                                           const arrow::RecordBatch& batch);
 
-// What puts runs together that the batches have parted: aggregates of batches as AggregateRuns makes
-// them of `aggregates`, one behind the other.
+// What puts runs together that batches have parted, of what AggregateRuns makes of the batches, one
+// behind the other.
 RunAggregates Joining(const RunAggregates& aggregates);
 
 }  // namespace timelake::scan

@@ -145,11 +145,14 @@ class Rewriter {
     const idx_t groups = aggregate.groups.size(), width = columns->size();
     const idx_t above_groups = aggregate.group_index, above_values = aggregate.aggregate_index;
     const auto table = TableOf(get);
-
-    Plan rest;
-    if (!parts->rest.empty()) rest = Rest(op, WithoutFiles(*table, parts->whole, ""));
-    Plan scan = rest ? std::move(scan_) : std::move(aggregate.children[0]);
-    if (rest) SetTable(get, WithoutFiles(*table, parts->rest, ""));
+    duckdb::unique_ptr<duckdb::LogicalGet> other;
+    if (!parts->rest.empty()) {
+      other = CopyOf(get);
+      SetTable(*other, WithoutFiles(*table, parts->whole, ""));
+      SetTable(get, WithoutFiles(*table, parts->rest, ""));
+    }
+    Plan scan = std::move(aggregate.children[0]);
+    Plan rest = other ? Over(std::move(other), std::move(op)) : nullptr;
     GiveWholeGroups(get);
     const idx_t index = binder_.GenerateTableIndex();
     auto projection = duckdb::make_uniq<duckdb::LogicalProjection>(index, *std::move(columns));
@@ -171,29 +174,29 @@ class Rewriter {
     op->ResolveOperatorTypes();
   }
 
-  // The aggregation as it is over a scan of its own; that of `op` is left in `scan_`.
-  Plan Rest(Plan& op, std::shared_ptr<const TableVersion> table) {
-    auto& aggregate = op->Cast<duckdb::LogicalAggregate>();
-    auto& get = aggregate.children[0]->Cast<duckdb::LogicalGet>();
-    auto own = duckdb::make_uniq<duckdb::LogicalGet>(binder_.GenerateTableIndex(), get.function,
-                                                     get.bind_data->Copy(), get.returned_types,
-                                                     get.names, get.virtual_columns);
-    for (idx_t i = 0; i < get.returned_types.size(); ++i) own->AddColumnId(i);
-    SetTable(*own, std::move(table));
-    if (get.has_estimated_cardinality) own->SetEstimatedCardinality(get.estimated_cardinality);
-    const idx_t index = own->table_index;
-    const auto rebind = [&](Expr& expression) {
+  duckdb::unique_ptr<duckdb::LogicalGet> CopyOf(const duckdb::LogicalGet& get) {
+    auto copy = duckdb::make_uniq<duckdb::LogicalGet>(binder_.GenerateTableIndex(), get.function,
+                                                      get.bind_data->Copy(), get.returned_types,
+                                                      get.names, get.virtual_columns);
+    for (idx_t i = 0; i < get.returned_types.size(); ++i) copy->AddColumnId(i);
+    if (get.has_estimated_cardinality) copy->SetEstimatedCardinality(get.estimated_cardinality);
+    return copy;
+  }
+
+  // The aggregation, whose scan has been taken away, over another one.
+  Plan Over(duckdb::unique_ptr<duckdb::LogicalGet> get, Plan op) {
+    const auto rebind = [index = get->table_index](Expr& expression) {
       if (expression->GetExpressionClass() == duckdb::ExpressionClass::BOUND_COLUMN_REF) {
         expression->Cast<duckdb::BoundColumnRefExpression>().binding.table_index = index;
       }
       return false;
     };
     plan::ForEachExpression(*op, [&](Expr& expression) { plan::ReplaceIn(expression, rebind); });
-    scan_ = std::move(aggregate.children[0]);
-    aggregate.children[0] = std::move(own);
+    auto& aggregate = op->Cast<duckdb::LogicalAggregate>();
+    aggregate.children[0] = std::move(get);
     aggregate.group_index = binder_.GenerateTableIndex();
     aggregate.aggregate_index = binder_.GenerateTableIndex();
-    return std::move(op);
+    return op;
   }
 
   // The result's columns over the scan that gives whole groups; nullopt if there is one that it
@@ -227,7 +230,6 @@ class Rewriter {
   }
 
   duckdb::Binder& binder_;
-  Plan scan_;
   std::map<idx_t, ColumnBinding> moved_;  // by table index: its columns are there now, from one on
 };
 
