@@ -96,6 +96,8 @@ def table(build):
         add(True, "python-pyright", pyright, 120)
         add(True, "python-typed", ["env", f"PYTHONPATH={ROOT}/python", *pyright, "--verifytypes", "timelake",
                                    "--ignoreexternal"], 120)
+        add(has_marker("tests/python", "full"), "python-full",
+            pytest("tests/python", "-m", "full", "--ignore=tests/python/wheel", venv="python"), 600, "full")
         add(True, "python-long", pytest("tests/python", "-m", "long", venv="python"), 3600, "long")
 
     add(exists(".deps/bench/bin/python") and (build / "python/timelake").exists(), "bench-query",
