@@ -98,8 +98,7 @@ Ends CutByValue(const arrow::ArrayData& column, const Ends& runs) {
 
 // Codes of text. A value may stand in a dictionary twice.
 Ends CutByCode(const arrow::Array& column, const Ends& runs) {
-  const auto& dictionary =
-      static_cast<const arrow::DictionaryArray&>(column).dictionary();
+  const auto& dictionary = static_cast<const arrow::DictionaryArray&>(column).dictionary();
   const auto* texts = dynamic_cast<const arrow::StringArray*>(dictionary.get());
   if (!texts || texts->null_count() != 0) return CutByValue<int32_t>(*column.data(), runs);
   return CutByValue<int32_t>(*column.data(), runs, [texts](int32_t a, int32_t b) {
@@ -130,7 +129,9 @@ BucketRuns CutByBucket(const arrow::ArrayData& column, const RunKey& key, const 
   };
   int64_t row = 0;
   for (const int64_t end : runs) {
+    const int64_t run_begin = row;
     while (row < end) {
+      const int64_t begin = row;
       if (outside(row)) bucket = key.bucket(times[row]);
       row = EndOfRun(
           row, end, [&](int64_t i) { return !outside(i); },
@@ -139,8 +140,13 @@ BucketRuns CutByBucket(const arrow::ArrayData& column, const RunKey& key, const 
             for (int64_t j = i; j < i + kStep; ++j) any |= outside(j);
             return !any;
           });
-      cut.ends.push_back(row);
-      cut.starts.push_back(bucket.start);
+      // A bucket whose end is not known comes in pieces.
+      if (begin > run_begin && cut.starts.back() == bucket.start) {
+        cut.ends.back() = row;
+      } else {
+        cut.ends.push_back(row);
+        cut.starts.push_back(bucket.start);
+      }
     }
   }
   return cut;

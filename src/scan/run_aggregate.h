@@ -55,8 +55,8 @@ struct RunAggregates {
 };
 
 // A row for each run of `batch`, in their order: the keys, then the values. NULL is a key like any
-// other, of NaN each is a run. Text keys keep their dictionary; two runs next to each other never
-// have the same text.
+// other, of NaN each is a run; but for NaN, runs next to each other differ. Text keys keep their
+// dictionary.
 Result<std::shared_ptr<arrow::RecordBatch>> AggregateRuns(const RunAggregates& aggregates,
                                                           const arrow::RecordBatch& batch);
 

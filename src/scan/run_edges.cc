@@ -16,12 +16,8 @@ namespace {
 using Batch = std::shared_ptr<arrow::RecordBatch>;
 using ArrayPtr = std::shared_ptr<arrow::Array>;
 
-// The array without memory of others and without a dictionary: few rows are kept for long.
-Result<ArrayPtr> OnItsOwn(const ArrayPtr& array) {
-  if (array->type_id() != arrow::Type::DICTIONARY) {
-    TL_ASSIGN_OR_RAISE(auto copy, arrow::Concatenate({array->Slice(0, 0), array}));
-    return copy;
-  }
+Result<ArrayPtr> WithoutDictionary(const ArrayPtr& array) {
+  if (array->type_id() != arrow::Type::DICTIONARY) return array;
   const auto& codes = static_cast<const arrow::DictionaryArray&>(*array);
   const auto* texts = dynamic_cast<const arrow::StringArray*>(codes.dictionary().get());
   if (!texts)
@@ -37,15 +33,18 @@ Result<ArrayPtr> OnItsOwn(const ArrayPtr& array) {
   return builder.Finish();
 }
 
+// The first and the last row, without memory of the others: they are kept for long.
 Result<Batch> EdgesOf(const arrow::RecordBatch& runs) {
   arrow::FieldVector fields;
   arrow::ArrayVector columns;
   const int64_t rows = runs.num_rows();
   for (int i = 0; i < runs.num_columns(); ++i) {
-    arrow::ArrayVector ends = {runs.column(i)->Slice(0, 1)};
-    if (rows > 1) ends.push_back(runs.column(i)->Slice(rows - 1, 1));
+    const ArrayPtr& column = runs.column(i);
+    // Of one array alone a concatenation might be that array.
+    arrow::ArrayVector ends = {column->Slice(0, 0), column->Slice(0, 1)};
+    if (rows > 1) ends.push_back(column->Slice(rows - 1, 1));
     for (ArrayPtr& end : ends) {
-      TL_ASSIGN_OR_RAISE(end, OnItsOwn(end));
+      TL_ASSIGN_OR_RAISE(end, WithoutDictionary(end));
     }
     TL_ASSIGN_OR_RAISE(columns.emplace_back(), arrow::Concatenate(ends));
     fields.push_back(runs.schema()->field(i)->WithType(columns.back()->type()));

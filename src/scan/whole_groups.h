@@ -3,8 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
-#include <set>
-#include <string>
+#include <vector>
 
 #include "iceberg/metadata.h"
 #include "scan/scan.h"
@@ -19,9 +18,10 @@ namespace timelake::scan {
 // The start of the bucket around a time, which never falls as time goes on; nullopt: it has none.
 using BucketStart = std::function<std::optional<int64_t>(int64_t time)>;
 
-// Paths of the files that share no group with another one of `files`, and are in order. Pure.
-std::set<std::string> FilesOfWholeGroups(const iceberg::TableMetadata& metadata,
-                                         const table::Contract& contract, const FileList& files,
-                                         const BucketStart& bucket);
+// For each of `files` whether it shares no group with another one, and is in order. Pure. Not of a
+// file with so many rows that a sum of halves (RunOp) might overflow.
+std::vector<bool> HaveWholeGroups(const iceberg::TableMetadata& metadata,
+                                  const table::Contract& contract, const FileList& files,
+                                  const BucketStart& bucket);
 
 }  // namespace timelake::scan

@@ -200,6 +200,10 @@ duckdb::unique_ptr<BaseStatistics> ScanStatistics(duckdb::ClientContext&,
   return stats;
 }
 
+const scan::FileList* PlannedFilesOf(const duckdb::LogicalGet& get) {
+  return FilesOf(get.bind_data->Cast<ScanBindData>());
+}
+
 std::optional<Value> PlannedBound(const duckdb::LogicalGet& get, const iceberg::Field& field,
                                   bool greatest) {
   switch (field.type.id) {
@@ -210,7 +214,7 @@ std::optional<Value> PlannedBound(const duckdb::LogicalGet& get, const iceberg::
     case TypeId::kTimestamptz: break;
     default: return std::nullopt;
   }
-  const scan::FileList* files = FilesOf(get.bind_data->Cast<ScanBindData>());
+  const scan::FileList* files = PlannedFilesOf(get);
   if (!files || files->size() > kMostFiles) return std::nullopt;
   const Merged merged = Merge(*files, field);
   return greatest ? merged.upper : merged.lower;

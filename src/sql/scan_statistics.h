@@ -7,6 +7,7 @@
 
 #include "iceberg/schema.h"
 #include "iceberg/value.h"
+#include "scan/scan.h"
 
 namespace duckdb {
 class BaseStatistics;
@@ -36,6 +37,9 @@ duckdb::unique_ptr<duckdb::BaseStatistics> ScanStatistics(duckdb::ClientContext&
 // types whose bounds are never cut. Nothing if it is not known.
 std::optional<iceberg::Value> PlannedBound(const duckdb::LogicalGet& get,
                                            const iceberg::Field& field, bool greatest);
+
+// The files that pruning leaves for such an operator; null if they are not known.
+const scan::FileList* PlannedFilesOf(const duckdb::LogicalGet& get);
 
 // Has the scans of queries with joins find out how many values the key has.
 void RegisterJoinStatistics(duckdb::DatabaseInstance& database);

@@ -68,7 +68,8 @@ class NewFile {
   LocalAbilities abilities_;
 };
 
-// Waits until the open file's change time is later than `nanos`, as NewFile::AgePast. 0 or errno.
+// Waits until the open file's change time is later than `nanos`. 0 or errno; ETIME: it is not yet,
+// after a while (the clock was set back).
 int AgeFilePast(int fd, int64_t nanos);
 
 // Buffers, and names the file when closed without error.

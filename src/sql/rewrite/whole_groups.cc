@@ -25,6 +25,7 @@
 #include "sql/functions/merge_aggregates.h"
 #include "sql/functions/plan_tools.h"
 #include "sql/scan_function.h"
+#include "sql/scan_statistics.h"
 #include "table/versions.h"
 
 namespace timelake::sql {
@@ -76,7 +77,8 @@ scan::BucketStart StartOf(const scan::RunKey& key) {
   };
 }
 
-// How the files of a scan are parted; nullopt if it is not worth while.
+// How the files of a scan are parted, neither set with anything if all have whole groups; nullopt
+// if it is not worth while.
 struct Parts {
   std::set<std::string> whole, rest;
 };
@@ -87,22 +89,19 @@ std::optional<Parts> PartsOf(const duckdb::LogicalGet& get) {
   const scan::RunKey* bucket = BucketOfSeries(aggregates, *table);
   // What another engine says of the order of its files is not relied on.
   if (!bucket || table::IsShared(*table->metadata)) return std::nullopt;
-  const auto files = table->files(*table, PruningOf(get));
-  if (!files.ok()) return std::nullopt;  // the scan meets it again
-  Parts parts;
-  parts.whole =
-      scan::FilesOfWholeGroups(*table->metadata, table->contract, *files, StartOf(*bucket));
+  const scan::FileList* files = PlannedFilesOf(get);
+  if (!files) return std::nullopt;  // the scan meets the error again
+  const auto whole =
+      scan::HaveWholeGroups(*table->metadata, table->contract, *files, StartOf(*bucket));
   int64_t rows = 0, rest = 0;
-  for (const auto& file : *files) {
-    if (parts.whole.contains(file->file_path)) {
-      rows += file->record_count;
-    } else {
-      rest += file->record_count;
-      parts.rest.insert(file->file_path);
-    }
+  for (size_t i = 0; i < files->size(); ++i) (whole[i] ? rows : rest) += (*files)[i]->record_count;
+  const auto left = std::count(whole.begin(), whole.end(), false);
+  if (left == static_cast<int64_t>(whole.size())) return std::nullopt;
+  if (left > 0 && (rows < kLeastRows || rows < rest)) return std::nullopt;
+  Parts parts;
+  for (size_t i = 0; left > 0 && i < files->size(); ++i) {
+    (whole[i] ? parts.whole : parts.rest).insert((*files)[i]->file_path);
   }
-  if (parts.whole.empty()) return std::nullopt;
-  if (!parts.rest.empty() && (rows < kLeastRows || rows < rest)) return std::nullopt;
   return parts;
 }
 

@@ -166,6 +166,21 @@ TEST(RunAggregate, EqualsWhatIsComputedRowByRow) {
   }
 }
 
+// As at the end of the range of times, where the bucket behind has no start.
+TEST(RunAggregate, ABucketOfUnknownEndIsOneRun) {
+  std::mt19937 random(8);
+  const auto batch = RandomRows(&random, false);
+  const auto narrow = [](int64_t time) {
+    return TimeBucket{BucketOf100(time).start, BucketOf100(time).start, time};
+  };
+  const std::vector<RunValue> values = {{RunOp::kRows, 0}, {RunOp::kSum, 3}};
+  const auto expected = AggregateRuns({{{0, {}}, {2, BucketOf100}}, values}, *batch);
+  const auto found = AggregateRuns({{{0, {}}, {2, narrow}}, values}, *batch);
+  ASSERT_TRUE(expected.ok() && found.ok());
+  EXPECT_TRUE((*found)->Equals(**expected, false, arrow::EqualOptions().nans_equal(true)))
+      << (*found)->num_rows() << " runs, not " << (*expected)->num_rows();
+}
+
 TEST(RunAggregate, NothingIsNoRun) {
   std::mt19937 random(6);
   const auto batch = RandomRows(&random, false)->Slice(0, 0);

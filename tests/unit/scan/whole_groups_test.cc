@@ -1,5 +1,8 @@
 #include "scan/whole_groups.h"
 
+#include <set>
+#include <string>
+
 #include <gtest/gtest.h>
 
 namespace timelake::scan {
@@ -53,11 +56,16 @@ class WholeGroups : public ::testing::Test {
   }
 
   Names Whole(int64_t width) const {
-    return FilesOfWholeGroups(metadata_, contract_, files_,
-                              [width](int64_t time) -> std::optional<int64_t> {
-                                if (time > 10'000) return std::nullopt;
-                                return time - time % width;
-                              });
+    const auto whole = HaveWholeGroups(metadata_, contract_, files_,
+                                       [width](int64_t time) -> std::optional<int64_t> {
+                                         if (time > 10'000) return std::nullopt;
+                                         return time - time % width;
+                                       });
+    Names names;
+    for (size_t i = 0; i < files_.size(); ++i) {
+      if (whole[i]) names.insert(files_[i]->file_path);
+    }
+    return names;
   }
 
   iceberg::TableMetadata metadata_;
@@ -89,6 +97,13 @@ TEST_F(WholeGroups, OnlyFilesThatAreInOrder) {
   Add("unsorted", 200, 299, 0);
   Add("unknown", 300, 399, 7);
   Add("does not say", 400, 499, std::nullopt);
+  EXPECT_EQ(Whole(100), (Names{"a"}));
+}
+
+TEST_F(WholeGroups, NotWhereSumsMightOverflow) {
+  Add("a", 0, 99);
+  Add("huge", 100, 199);
+  const_cast<iceberg::DataFile&>(*files_[1]).record_count = int64_t{1} << 30;
   EXPECT_EQ(Whole(100), (Names{"a"}));
 }
 
